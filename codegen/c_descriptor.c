@@ -489,7 +489,8 @@ static const char state_types[] =
         "                                         * extent that tensors are made of, and NULL */\n"
         "        int32_t type;                   /* ONNX TensorProto.DataType */\n"
         "        int32_t rank;\n"
-        "        const int64_t *shape;           /* NULL if rank is 0 */\n"
+        "        const int64_t *shape;           /* of its memory; NULL if rank is 0 */\n"
+        "        const char *const *symbols;     /* how far it is in use; NULL: wholly */\n"
         "        uint64_t offset, bytes;\n"
         "};\n"
         "struct dnncc_model_2 {\n"
@@ -551,9 +552,7 @@ static const char *put_port_name(struct c_writer *w, const struct loop_buffer *b
         return array;
 }
 
-/* Prints the array of a port's extents as texts, NULL for a number; returns its name, or NULL where
- * all are numbers. */
-static const char *put_symbols(struct c_writer *w, const struct loop_buffer *b)
+const char *c_symbols(struct c_writer *w, const struct loop_buffer *b)
 {
         if (!b->extents)
                 return "NULL";
@@ -576,7 +575,7 @@ static const char *put_tensors(struct c_writer *w, struct loop_buffer **buffers,
         const char **names = arena_array(w->arena, (size_t)count + 1, sizeof *names);
         const char **symbols = arena_array(w->arena, (size_t)count + 1, sizeof *symbols);
         for (int i = 0; i < count; i++) {
-                symbols[i] = put_symbols(w, buffers[i]);
+                symbols[i] = c_symbols(w, buffers[i]);
                 names[i] = put_port_name(w, buffers[i]);
                 if (!rank_of(buffers[i]))
                         continue;

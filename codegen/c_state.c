@@ -261,20 +261,24 @@ const char *c_state_describe(struct c_writer *w)
                         c_put(w, "%s %lld", d ? "," : "", (long long)type_extent(b->type, d));
                 c_line(w, " };");
         }
+        const char **symbols = arena_array(w->arena, (size_t)w->state_count + 1, sizeof *symbols);
+        for (int i = 0; i < w->state_count; i++)
+                symbols[i] = c_symbols(w, w->states[i]);
         const char *name = c_global(w, "described_states");
         c_line(w, "static const struct dnncc_state_2 %s[%d] = {", name,
                w->state_count + kept_count(w));
         for (int i = 0; i < w->state_count; i++) {
                 const struct loop_buffer *b = w->states[i];
-                c_line(w, "        { \"%s\", \"%s\", %d, %d, %s, %lldu, %lldu },",
+                c_line(w, "        { \"%s\", \"%s\", %d, %d, %s, %s, %lldu, %lldu },",
                        text_literal(w->arena, b->port, strlen(b->port)),
                        text_literal(w->arena, b->next_port, strlen(b->next_port)),
                        element_info[loop_buffer_element(b)].onnx, b->type ? b->type->rank : 0,
-                       shapes[i] ? shapes[i] : "NULL", (long long)loop_state_offset(w->p, b),
+                       shapes[i] ? shapes[i] : "NULL", symbols[i],
+                       (long long)loop_state_offset(w->p, b),
                        (long long)bytes_of(b));
         }
         for (int i = loop_first_kept(w->p), word = 1; i < w->p->extent_count; i++, word++)
-                c_line(w, "        { \"%s\", NULL, %d, 0, NULL, %du, %du },",
+                c_line(w, "        { \"%s\", NULL, %d, 0, NULL, NULL, %du, %du },",
                        w->p->extents[i].variable->name, element_info[E_I64].onnx, word * STATE_WORD,
                        STATE_WORD);
         c_line(w, "};");

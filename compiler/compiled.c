@@ -75,15 +75,20 @@ static const char load_state[] =
         "        const struct dnncc_model_2 *s = (const struct dnncc_model_2 *)(const void *)m;\n"
         "        char *state = region[m->region_count - 1];\n"
         "        memset(state, 0, (size_t)m->regions[m->region_count - 1].size);\n"
+        "        const int64_t lengths[] = { %s0 }, *length = lengths;\n"
         "        for (unsigned k = 0; k < s->state_count; k++) {\n"
         "                char name[32];\n"
-        "                sprintf(name, \"state%u\", k);\n"
+        "                if (!s->states[k].next) {\n"
+        "                        memcpy(state + s->states[k].offset, length++, sizeof *length);\n"
+        "                        continue;\n"
+        "                }\n"
+        "                sprintf(name, \"state%%u\", k);\n"
         "                if (!load(name, state + s->states[k].offset, "
         "(size_t)s->states[k].bytes))\n"
         "                        return 1;\n"
         "        }\n";
 static const char store_state[] =
-        "        for (unsigned k = 0; k < s->state_count; k++) {\n"
+        "        for (unsigned k = 0; k < s->state_count && s->states[k].next; k++) {\n"
         "                char name[32];\n"
         "                sprintf(name, \"next%u\", k);\n"
         "                FILE *f = fopen(name, \"wb\");\n"
@@ -152,11 +157,14 @@ static bool read_file(const char *path, void *data, size_t bytes)
         return fine;
 }
 
-/* Returns the values of extents as the beginning of an initializer. */
-static const char *extents_text(struct compiled *c)
+/* Returns the values of extents, of those that are state or of the others, as the beginning of an
+ * initializer. */
+static const char *extents_text(struct compiled *c, bool state)
 {
+        const struct loop_program *p = c->run.state.program;
         const char *text = "";
-        for (int i = 0; i < c->run.state.program->extent_count; i++)
+        const int first_kept = loop_first_kept(p);
+        for (int i = state ? first_kept : 0; i < (state ? p->extent_count : first_kept); i++)
                 text = arena_printf(c->arena, "%s%" PRId64 ", ", text, c->extents[i]);
         return text;
 }
@@ -166,7 +174,10 @@ static bool write_sources(struct compiled *c, const void *const *inputs)
         const char *prefix = c->run.prefix;
         bool fine = emit_into(&c->run, c->folder, prefix);
         const char *text = arena_printf(c->arena, main_text, prefix, prefix, prefix,
-                                        has_state(c) ? load_state : "", extents_text(c), FAILED,
+                                        has_state(c) ? arena_printf(c->arena, load_state,
+                                                                    extents_text(c, true))
+                                                     : "",
+                                        extents_text(c, false), FAILED,
                                         has_state(c) ? store_state : "");
         fine = fine && write_file(path_in(c, "run_test", ".c"), text, strlen(text));
         for (int k = 0; k < c->input_count && fine; k++)

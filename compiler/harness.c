@@ -135,6 +135,11 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
         fprintf(out, "#define EXTENTS {");
         for (int i = 0; p && i < p->extent_count; i++)  /* Times are those of the bounds. */
                 fprintf(out, " %" PRId64 ",", p->extents[i].variable->high);
+        if (p && loop_first_kept(p) < p->extent_count) {
+                fprintf(out, " 0 }\n#define LENGTHS {");
+                for (int i = loop_first_kept(p); i < p->extent_count; i++)
+                        fprintf(out, " %" PRId64 ",", p->extents[i].variable->high);
+        }
         fprintf(out, " 0 }\n#define LANES %d\n#define THREADS %d\n", harness_lanes(t),
                 h->run->context.threads);
         if (target_attribute(t))

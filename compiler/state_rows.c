@@ -101,6 +101,10 @@ enum state_rows state_append(struct function *f, int input, int output, struct d
         dims[axis] = dim_of(dim_bound(m, then->dims[axis]));
         dim_keep(m, rows->symbol, then->dims[axis]);
         past->type = type_tensor(m, now->element, now->rank, dims);
+        struct port *port = &f->input_ports[input];
+        port->grows = true;
+        port->along = axis;
+        port->rows = now->dims[axis];
         /* Slices and extents of other inputs stand at the beginning already. */
         struct op *first = f->body.first;
         while (first->code == OP_slice || first->code == OP_extent)

@@ -112,6 +112,61 @@ static int64_t port_elements(const struct test *t, const struct loop_buffer *b)
         return loop_port_elements(t->run->state.program, b, t->extents);
 }
 
+/* ---- state that grows ---- */
+
+/* Returns how many elements of state the run reads, or leaves behind: files have these alone, dense,
+ * and memory has each extent at its bound. */
+static int64_t held_elements(const struct test *t, const struct loop_buffer *b)
+{
+        int64_t count = 1;
+        for (int d = 0; d < b->type->rank; d++)
+                count *= port_extent(t, b, d);
+        return count;
+}
+
+/* Returns how many elements a port's file has. */
+static int64_t file_elements(const struct test *t, const struct loop_buffer *b)
+{
+        return b->space == SPACE_STATE && b->extents ? held_elements(t, b) : port_elements(t, b);
+}
+
+/* Copies these elements from a file's bytes to memory, or the other way round. */
+static void copy_held(const struct test *t, const struct loop_buffer *b, unsigned char *memory,
+                      unsigned char *dense, bool to_memory)
+{
+        const size_t bytes = (size_t)element_info[b->element].bytes;
+        for (int64_t i = 0, count = held_elements(t, b); i < count; i++) {
+                int64_t rest = i, at = 0, stride = 1;
+                for (int d = b->type->rank - 1; d >= 0; d--) {
+                        at += rest % port_extent(t, b, d) * stride;
+                        rest /= port_extent(t, b, d);
+                        stride *= type_extent(b->type, d);
+                }
+                unsigned char *in = memory + (size_t)at * bytes, *out = dense + (size_t)i * bytes;
+                memcpy(to_memory ? in : out, to_memory ? out : in, bytes);
+        }
+}
+
+/* Returns what a file has, as it lies in memory. */
+static const void *laid_out(struct test *t, const struct loop_buffer *b, const void *dense)
+{
+        if (!dense || b->space != SPACE_STATE || !b->extents)
+                return dense;
+        unsigned char *memory = arena_alloc(t->arena, port_bytes(b));
+        copy_held(t, b, memory, (unsigned char *)(uintptr_t)dense, true);
+        return memory;
+}
+
+/* Returns what lies in memory behind a run, as a file has it. */
+static void *dense_of(struct test *t, const struct loop_buffer *b, void *memory)
+{
+        if (b->space != SPACE_STATE || !b->extents)
+                return memory;
+        unsigned char *dense = arena_alloc(t->arena, port_bytes(b) + 1);
+        copy_held(t, b, memory, dense, false);
+        return dense;
+}
+
 /* ---- texts ---- */
 
 /* Adds a code point as UTF-8, where it is one; `at` has room for 4 bytes. Returns how many bytes it
@@ -190,7 +245,7 @@ static const void *read_array(struct test *t, const char *path, const struct loo
         bool known = !wrong && take_extents(t, b, path_base(path), a.rank, a.dims);
         bool fits = known && a.element == npy_element(loop_buffer_element(b)) &&
                     port_fits(t, b, a.rank, a.dims) &&
-                    a.bytes == (size_t)port_elements(t, b) *
+                    a.bytes == (size_t)file_elements(t, b) *
                                        (size_t)element_info[b->element].bytes;
         if (known && a.text && b->is_text && texts_fit(b, a.rank, a.dims)) {
                 data = lay_texts(t, path, b, a.data, a.text, a.element == E_U32);
@@ -249,7 +304,7 @@ static const void *read_tensor(struct test *t, const char *kind, int k, const st
                 return bytes;
         void *room = arena_alloc(t->arena, port_bytes(b));
         return memcpy(room, bytes,
-                      (size_t)port_elements(t, b) * (size_t)element_info[b->element].bytes);
+                      (size_t)file_elements(t, b) * (size_t)element_info[b->element].bytes);
 }
 
 /* Gives each output its number in the model: in a program, state comes first. */
@@ -374,7 +429,7 @@ static bool compare(struct test *t, int k, const void *want)
 {
         const struct loop_buffer *b = t->outputs[k];
         double largest = 0, error = 0;
-        int64_t first = -1, wrong = 0, count = port_elements(t, b);
+        int64_t first = -1, wrong = 0, count = file_elements(t, b);
         for (int64_t i = 0; i < count; i++) {
                 double w = fabs(as_number(b->element, want, i));
                 if (isfinite(w) && w > largest)
@@ -433,11 +488,23 @@ static bool test_target(struct test *t)
                 return true;
         }
         fine = run->options.cc ? run_compiled(t) : run_interpreter(t);
+        loop_next_extents(t->run->state.program, t->extents, t->extents);
         for (int k = 0; k < t->output_count && fine; k++) {
+                t->got[k] = dense_of(t, t->outputs[k], t->got[k]);
                 const void *want = read_tensor(t, "output", t->numbers[k], t->outputs[k]);
                 fine = want && compare(t, k, want);
         }
         return fine;
+}
+
+/* Is each dimension of a port a number, or an extent itself? */
+static bool is_plain(const struct test *t, const struct loop_buffer *b)
+{
+        bool plain = true;
+        for (int d = 0; b->extents && d < b->type->rank; d++)
+                plain = plain && (b->extents[d]->op == LOOP_LITERAL ||
+                                  extent_of(t, b->extents[d]) >= 0);
+        return plain;
 }
 
 /* Reads the inputs, with which both begin. */
@@ -445,8 +512,14 @@ static bool read_inputs(struct test *t)
 {
         bool fine = true;
         collect_ports(t);
-        for (int k = 0; k < t->input_count && fine; k++)
-                fine = (t->given[k] = read_tensor(t, "input", k, t->inputs[k])) != NULL;
+        /* Terms of extents are known when those files were read that tell the extents. */
+        for (int i = 0; i < 2 * t->input_count && fine; i++) {
+                const int k = i % t->input_count;
+                const struct loop_buffer *b = t->inputs[k];
+                if (is_plain(t, b) == (i < t->input_count))
+                        fine = (t->given[k] = laid_out(t, b, read_tensor(t, "input", k, b))) !=
+                               NULL;
+        }
         const struct loop_program *p = t->run->state.program;
         for (int i = 0; i < p->extent_count && fine; i++)
                 if (t->extents[i] < 0)  /* No input tells it. */
@@ -486,8 +559,10 @@ static bool test_run(struct run *run, const char *dir)
 static bool write_outputs(struct test *t)
 {
         struct run *run = t->run;
+        loop_next_extents(run->state.program, t->extents, t->extents);
         for (int k = 0; k < t->output_count; k++) {
                 const struct loop_buffer *b = t->outputs[k];
+                t->got[k] = dense_of(t, b, t->got[k]);
                 FILE *file = outputs_open(run->outputs,
                                           arena_printf(t->arena, "%s/output_%d.npy", t->dir,
                                                        t->numbers[k]),
@@ -499,7 +574,7 @@ static bool write_outputs(struct test *t)
                         extents[d] = port_extent(t, b, d);
                 npy_write(file, loop_buffer_element(b), b->type ? b->type->rank : 1, extents,
                           t->got[k],
-                          (size_t)port_elements(t, b) * (size_t)element_info[b->element].bytes,
+                          (size_t)file_elements(t, b) * (size_t)element_info[b->element].bytes,
                           b->is_text);
         }
         return outputs_commit(run->outputs, &run->diag);

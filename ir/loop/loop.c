@@ -138,6 +138,8 @@ int64_t loop_port_elements(const struct loop_program *p, const struct loop_buffe
                            const int64_t *values)
 {
         int64_t count = 1;
+        if (port->space == SPACE_STATE) /* It is not dense. */
+                return port->extent;
         for (int i = 0; port->extents && i < port->type->rank; i++)
                 count *= loop_port_extent(p, port, i, values);
         return port->extents ? count : port->extent;

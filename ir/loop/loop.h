@@ -535,7 +535,8 @@ void loop_next_extents(const struct loop_program *p, const int64_t *values, int6
 /* Returns the extent of a port's dimension in a run with these values of the program's extents. */
 int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer *port, int dim,
                          const int64_t *values);
-/* Returns how many elements the port has in such a run. */
+/* Returns how many elements the port has in such a run; of state, how many its memory has, in which
+ * each extent is at its bound. */
 int64_t loop_port_elements(const struct loop_program *p, const struct loop_buffer *port,
                            const int64_t *values);
 /* These return the only entry, for code that does not know several yet (it ends the compiler where

@@ -430,6 +430,15 @@ static void place_states(struct lowering *l, struct function *f, struct carry *s
                 place->carried = true;
                 place->buffer->next_port = f->output_ports[next].name;
                 place->buffer->next_number = next;
+                const struct port *port = &f->input_ports[i];
+                if (port->grows) {
+                        const struct type *t = v->type;
+                        dim_t dims[RANK_MAX];
+                        memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
+                        dims[port->along] = port->rows;
+                        set_port_extents(l, place->buffer,
+                                         type_tensor(l->m, t->element, t->rank, dims));
+                }
                 states->held[states->count] = v;
                 states->next[states->count] = op_operand(f->body.last, next);
                 states->places[states->count++] = place;

@@ -336,6 +336,10 @@ struct port {
         const char *next;               /* An input may be state: the caller keeps it between runs,
                                          * and the output of this name, which has its type, is its
                                          * value in the next run. NULL: it is none. */
+        bool grows;                     /* State may hold only its first rows along axis `along`,
+                                         * `rows` of them: a symbol that is state, too. */
+        int along;
+        dim_t rows;
 };
 struct function;
 /* Returns the input whose next value this output is, or -1. */

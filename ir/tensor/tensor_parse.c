@@ -257,6 +257,12 @@ static bool read_constant(struct reader *r)
         return v;
 }
 
+bool reader_dim(struct reader *r, dim_t *d)
+{
+        *d = read_dim(r, 0);
+        return !r->failed;
+}
+
 /* ---- the other lines ---- */
 
 static bool read_symbol_line(struct reader *r)

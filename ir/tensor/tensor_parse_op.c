@@ -53,7 +53,13 @@ static struct value *look_up_constant(struct reader *r)
 
 /* ---- arguments of regions ---- */
 
-struct argument { char *name, *port, *next; bool is_text; const struct type *type; };
+struct argument {
+        char *name, *port, *next;
+        bool is_text, grows;
+        int64_t along;
+        dim_t rows;
+        const struct type *type;
+};
 
 static bool read_arguments(struct reader *r, struct argument **arguments, int *count)
 {
@@ -71,6 +77,13 @@ static bool read_arguments(struct reader *r, struct argument **arguments, int *c
                 a.is_text = a.port != a.name && reader_accept_word(r, "text");
                 if (a.port != a.name && reader_accept_word(r, "next") &&
                     !(a.next = reader_string(r, "an output's name")))
+                        return false;
+                a.grows = a.next && reader_accept_word(r, "along");
+                if (a.grows && !reader_int(r, "an axis", 0, RANK_MAX - 1, &a.along))
+                        return false;
+                if (a.grows && !reader_accept_word(r, "to"))
+                        return reader_fail(r, "want `to` and how many rows there are");
+                if (a.grows && !reader_dim(r, &a.rows))
                         return false;
                 if (!reader_expect(r, ":") || !(a.type = reader_type(r)))
                         return false;
@@ -92,10 +105,12 @@ static bool add_arguments(struct reader *r, struct region *region, struct scope 
                 struct value *v = region->owner
                                           ? region_add_argument(region, a->type, a->name)
                                           : function_add_input(region->function, a->port, a->type);
-                if (!region->owner) {
-                        region->function->input_ports[i].is_text = a->is_text;
-                        region->function->input_ports[i].next = a->next;
-                }
+                if (!region->owner)
+                        region->function->input_ports[i] =
+                                (struct port){ .name = region->function->input_ports[i].name,
+                                               .is_text = a->is_text, .next = a->next,
+                                               .grows = a->grows, .along = (int)a->along,
+                                               .rows = a->rows };
                 names_reserve(region->function->names, a->name);
                 v->name = NULL;                 /* The name is the text's, unless that is a
                                                  * number. */

@@ -218,6 +218,9 @@ static void print_arguments(struct printer *p, const struct region *region,
                                 text_add(p->out, " next ");
                                 quoted_print(p->out, ports[i].next);
                         }
+                        if (ports[i].grows)
+                                text_add(p->out, " along %d to %s", ports[i].along,
+                                         dim_text(p->arena, p->m, ports[i].rows));
                 }
                 text_add(p->out, ": ");
                 type_print(p->out, p->m, v->type);

@@ -286,6 +286,18 @@ static int nesting(const struct op *op)
         return depth;
 }
 
+/* Checks that state which grows has its rows along an axis that has room for them. */
+static bool check_rows(struct verifier *v, const struct port *port, const struct type *t)
+{
+        if (!port->grows)
+                return true;
+        if (port->along < 0 || port->along >= t->rank || dim_is_static(port->rows))
+                return false;
+        const struct dim_expr *e = dim_term(v->m, port->rows);
+        return e->kind == DIM_SYMBOL && v->m->symbols[e->symbol].kept &&
+               e->bound <= type_extent(t, port->along);
+}
+
 /* Checks that each input that is state has a next value of its type, which is no other's. */
 static bool check_state(struct verifier *v, struct function *f)
 {
@@ -301,7 +313,7 @@ static bool check_state(struct verifier *v, struct function *f)
                 const struct value *now = &f->body.arguments[i],
                                    *then = op_operand(f->body.last, next);
                 if (now->type != then->type || !type_is_static(now->type) ||
-                    f->input_ports[i].is_text)
+                    f->input_ports[i].is_text || !check_rows(v, &f->input_ports[i], now->type))
                         return fail(v, f, NULL,
                                     "input %d cannot be state: its type, or that of its next value",
                                     i);

@@ -48,7 +48,7 @@ class Description(ctypes.Structure):
 class Member(ctypes.Structure):
     """of state"""
     _fields_ = [("name", ctypes.c_char_p), ("next", ctypes.c_char_p), ("type", ctypes.c_int32), ("rank", ctypes.c_int32),
-                ("shape", ctypes.POINTER(ctypes.c_int64)), ("offset", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
+                ("shape", ctypes.POINTER(ctypes.c_int64)), ("symbols", ctypes.c_void_p), ("offset", ctypes.c_uint64), ("bytes", ctypes.c_uint64)]
 
 
 class DescriptionOfState(ctypes.Structure):
@@ -102,7 +102,8 @@ class Library:
             with_state = ctypes.cast(describe(), ctypes.POINTER(DescriptionOfState)).contents
             for s in with_state.states[:with_state.state_count]:
                 port = port_of(s.name.decode(), s.type, s.shape[:s.rank] if s.rank else (), s.bytes)
-                self.members[port.name] = s.offset, s.bytes, port
+                held = OpenPort(port.name, s.type, port.shape, symbols_of(s)) if s.symbols else None
+                self.members[port.name] = s.offset, s.bytes, port, held
                 if s.next is None:
                     self.lengths.append(port.name)
         counted = counted_names(self.inputs, self.outputs) if d.extent_count else []
@@ -180,8 +181,11 @@ class Library:
 
     def member(self, state, name):
         """an array of what a state has of that name"""
-        offset, size, port = self.members[name]
-        return state[offset:offset + size].view(port.dtype).reshape(port.shape)
+        offset, size, port, held = self.members[name]
+        array = state[offset:offset + size].view(port.dtype).reshape(port.shape)
+        if held:                        # its first rows are in use
+            array = array[tuple(map(slice, held.shape_in({n: int(self.member(state, n)) for n in self.lengths})))]
+        return array
 
     def extents_of(self, arrays, state):
         """the extents of a call with these inputs by name, and as run takes them: in the order in which inputs have them first"""
@@ -205,10 +209,12 @@ class Library:
         return self.function, lane[2:5], (self, lane)
 
 
+def symbols_of(t):
+    return [s and s.decode() for s in ctypes.cast(t.symbols, ctypes.POINTER(ctypes.c_char_p))[:t.rank]]
+
+
 def ports(tensors, count):
-    def symbols(t):
-        return [s and s.decode() for s in ctypes.cast(t.symbols, ctypes.POINTER(ctypes.c_char_p))[:t.rank]]
-    return tuple(OpenPort(t.name.decode(), t.type, t.shape[:t.rank], symbols(t)) if t.symbols else
+    return tuple(OpenPort(t.name.decode(), t.type, t.shape[:t.rank], symbols_of(t)) if t.symbols else
                  port_of(t.name.decode(), t.type, t.shape[:t.rank] if t.rank else (), t.bytes) for t in tensors[:count])
 
 
