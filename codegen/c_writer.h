@@ -489,8 +489,8 @@ void c_header(struct c_writer *w, struct text *out);
 /* Prints parameters, extents and names, for the comment. */
 /* Returns a port's shape in a run as text, over the names of extents. */
 const char *c_shape_text(struct c_writer *w, const struct loop_buffer *b);
-/* Prints the array of a port's extents as texts, NULL for a number; returns its name, or "NULL" where
- * all are numbers. */
+/* Prints the array of a port's extents as texts, NULL for a number; returns its name, or "NULL"
+ * where all are numbers. */
 const char *c_symbols(struct c_writer *w, const struct loop_buffer *b);
 void c_port_table(struct c_writer *w);
 void c_port_rules(struct c_writer *w);                    /* Prints what elements mean, for the

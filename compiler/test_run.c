@@ -114,8 +114,8 @@ static int64_t port_elements(const struct test *t, const struct loop_buffer *b)
 
 /* ---- state that grows ---- */
 
-/* Returns how many elements of state the run reads, or leaves behind: files have these alone, dense,
- * and memory has each extent at its bound. */
+/* Returns how many elements of state the run reads, or leaves behind: files have these alone,
+ * dense, and memory has each extent at its bound. */
 static int64_t held_elements(const struct test *t, const struct loop_buffer *b)
 {
         int64_t count = 1;
