@@ -25,11 +25,18 @@ struct attention {
         /* This is the sum of a row's shares, where the shares are exp(score - largest score of the
          * row) and the result is divided by the sum, as in a softmax; or NULL. */
         struct value *sum;
+        /* These are exp(score - largest score of the row), where the shares are these divided by
+         * their sum; or NULL. */
+        struct value *powers;
         /* The result of the second product's epilogue, before the moves at the end of the kernel; y
          * says where these moves store it. */
         struct value *result;
         struct access y;
 };
+
+struct emit;
+struct kernel_request;
+struct loop_buffer;
 
 /* Does a kernel with this region and result compute attention? Fills in `attention` then. */
 bool attention_find(const struct region *region, struct value *result, struct attention *attention);
@@ -40,8 +47,13 @@ const struct op *attention_concat(const struct region *region, const struct valu
 
 /* Of row r, columns r % rows + low .. r % rows + high count. The shares of all other columns are
  * known to be 0 (see attention_mask.c). */
+enum { ATTENTION_FAR = INT32_MAX };     /* A band without such a bound has this one. */
 struct band { int64_t low, high, rows; };
 struct band attention_band(const struct attention *attention);
+
+/* Writes attention of products of matrices whose rows or keys a run gives (attention_open.c). */
+bool attention_open(struct emit *e, const struct kernel_request *request,
+                    const struct attention *attention, struct loop_buffer *buffer);
 
 /* Do both types have the same dimensions, columns left out? */
 static inline bool attention_same_rows(const struct type *a, const struct type *b)

@@ -41,26 +41,56 @@ static bool is_plain(const struct op *op, int along)
                a[1] == GROUP && b[0] == 0 && b[1] == GROUP && x[0] == COLUMN && w[0] == along;
 }
 
+/* Is op a product of matrices for each group, of rows or keys that a run gives, whatever the order
+ * of its operands' dimensions is? */
+static bool is_open(const struct op *op)
+{
+        int batches, contracted;
+        if (op->code != OP_dot || op_is_static(op))
+                return false;
+        for (int i = 0; i < 2; i++) {
+                op_ints(op, i ? "batch_b" : "batch_a", &batches);
+                op_ints(op, i ? "contract_b" : "contract_a", &contracted);
+                if (batches != 2 || contracted != 1 || op_operand(op, i)->type->rank != RANK)
+                        return false;
+        }
+        return dim_is_static(op_result(op)->type->dims[GROUP]);
+}
+
+/* Does the second product add up the columns of its first operand, and the first one a known number
+ * of channels? */
+static bool are_open(const struct attention *a)
+{
+        const int64_t channels = op_ints(a->first, "contract_a", NULL)[0],
+                      *batch = op_ints(a->second, "batch_a", NULL);
+        return dim_is_static(op_operand(a->first, 0)->type->dims[channels]) &&
+               dim_is_static(op_result(a->second)->type->dims[COLUMN]) && batch[0] == 0 &&
+               batch[1] == GROUP && op_ints(a->second, "contract_a", NULL)[0] == COLUMN;
+}
+
 static bool find_products(const struct region *region, struct attention *a)
 {
         int count = 0;
         for (struct op *op = region->first; op != region->last; op = op->next) {
-                if (op->result_count != 1 || !type_is_static(op_result(op)->type))
+                if (op->result_count != 1 || !type_is_bound(op_module(op), op_result(op)->type))
                         return false;
                 if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
                 const struct type *y = op_result(op)->type;
                 if (count == 2 || y->rank != RANK || !dim_is(y->dims[0], 1) ||
                     y->element != E_F32 ||
-                    (op->code != OP_convolve_packed && !is_plain(op, count == 0 ? COLUMN : ROW)) ||
+                    (op->code != OP_convolve_packed && !is_open(op) &&
+                     !is_plain(op, count == 0 ? COLUMN : ROW)) ||
                     (op->code == OP_convolve_packed &&
-                     !dim_is(y->dims[GROUP], op_int(op, "groups"))))
+                     (!op_is_static(op) || !dim_is(y->dims[GROUP], op_int(op, "groups")))))
                         return false;
                 *(count++ ? &a->second : &a->first) = op;
         }
         const struct type *scores = count == 2 ? op_result(a->first)->type : NULL,
                           *y = count == 2 ? op_result(a->second)->type : NULL;
         return scores && a->first->code == a->second->code &&
+               is_open(a->first) == is_open(a->second) &&
+               (!is_open(a->first) || are_open(a)) &&
                dim_equal(scores->dims[GROUP], y->dims[GROUP]) &&
                dim_equal(scores->dims[ROW], y->dims[ROW]);
 }
@@ -113,13 +143,15 @@ static struct value *spread_of(const struct attention *a, const struct value *v)
 /* Has v one number per row, with the rows in its last dimension? */
 static bool is_per_row(const struct attention *a, const struct value *v)
 {
-        int64_t rows = type_extent(a->scores->type, ROW);
+        const dim_t rows = a->scores->type->dims[ROW];
+        const struct module *m = op_module(a->first);
         int last = v->type->rank - 1;
         while (last > 0 && dim_is(v->type->dims[last], 1))
                 last--;
-        return v->type->rank && (rows == 1 || dim_is(v->type->dims[last], rows)) &&
+        return v->type->rank && (dim_is(rows, 1) || dim_equal(v->type->dims[last], rows)) &&
                v->type->element == E_F32 &&
-               type_elements(v->type) == rows * type_extent(a->scores->type, GROUP);
+               type_most_elements(m, v->type) ==
+                       dim_bound(m, rows) * type_extent(a->scores->type, GROUP);
 }
 
 /* Checks that what depends on the scores is either between scores and shares, where it may combine
@@ -197,6 +229,21 @@ static struct value *find_sum(const struct attention *a)
         return sum;
 }
 
+static struct value *find_powers(const struct attention *a)
+{
+        struct value *powers = op_is(a->shares, OP_div) ? op_operand(a->shares->op, 0) : NULL;
+        const struct value *x =
+                powers && op_is(powers, OP_exp) ? op_operand(powers->op, 0) : NULL;
+        if (!x || !op_is(x, OP_sub) || op_operand(x->op, 0) != a->scores)
+                return NULL;
+        struct value *largest = spread_of(a, op_operand(x->op, 1)),
+                     *sum = spread_of(a, op_operand(a->shares->op, 1));
+        return largest && sum && reduces_row(a, reshaped(largest), a->scores, REDUCE_max) &&
+                               reduces_row(a, reshaped(sum), powers, REDUCE_sum)
+                       ? powers
+                       : NULL;
+}
+
 bool attention_find(const struct region *region, struct value *result, struct attention *a)
 {
         struct op *pad;
@@ -213,6 +260,7 @@ bool attention_find(const struct region *region, struct value *result, struct at
             !check_operations(region, a))
                 return false;
         a->sum = find_sum(a);
+        a->powers = find_powers(a);
         return access_store(region, result, &a->result, &a->y, &pad) && !pad &&
                element_is_float(a->result->type->element) &&
                depends(region, a->result, a->second, 0) &&

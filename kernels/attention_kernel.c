@@ -546,6 +546,8 @@ bool attention_kernel(struct emit *e, const struct kernel_request *request,
                 return false;
         if (target_engine(e->options->target)->attention)
                 return target_engine(e->options->target)->attention(e, request, &b.a, buffer);
+        if (!op_is_static(b.a.first) || !op_is_static(b.a.second))
+                return attention_open(e, request, &b.a, buffer);
         if (!prepare(&b))
                 return false;
         for (const struct op *op = b.region->first; op != b.region->last; op = op->next)

@@ -26,7 +26,7 @@ struct mask { struct band band; bool finite, empty_rows; };
  * are alike. The value is alike along all other dimensions. */
 struct view { const struct value *v; int row, column; };
 
-enum { FAR = INT32_MAX };
+enum { FAR = ATTENTION_FAR };
 static const struct band everything = { -FAR, FAR, 0 };
 
 /* Intersects both bands. A band that repeats after another number of rows than the first one is
@@ -77,8 +77,9 @@ static bool view_reshape(struct view *view)
                         d--;
                 bool row = k == view->row;
                 if (d < 0 || (!row && k != view->column) ||
-                    (row ? type_extent(to, k) % type_extent(from, d)
-                         : !dim_equal(to->dims[k], from->dims[d])))
+                    (row && dim_is_static(to->dims[k]) && dim_is_static(from->dims[d])
+                             ? type_extent(to, k) % type_extent(from, d)
+                             : !dim_equal(to->dims[k], from->dims[d])))
                         return false;
                 *(row ? &next.row : &next.column) = d--;
         }
@@ -122,7 +123,7 @@ static bool affine_of_iota(struct view view, struct affine *a)
         int64_t axis = op_int(view.v->op, "axis");
         a->row = axis == view.row;
         a->column = axis == view.column;
-        a->rows = a->row != 0 ? type_extent(view.v->type, view.row) : 0;
+        a->rows = a->row != 0 ? dim_bound(op_module(view.v->op), view.v->type->dims[view.row]) : 0;
         return a->row + a->column == 1;
 }
 
@@ -220,6 +221,8 @@ static bool scan(const struct view *view, const struct type *scores, double hidd
                  struct mask *mask)
 {
         const struct type *t = view->v->type;
+        if (!type_is_static(t) || !type_is_static(scores))
+                return false;
         int64_t columns = type_extent(scores, COLUMN), row_stride = 0, column_stride = 0,
                 stride = 1;
         int64_t rows = dim_extent(view->row < 0 ? scores->dims[ROW] : t->dims[view->row]);
@@ -264,6 +267,14 @@ static bool find_condition(struct view view, bool when, const struct type *score
         struct view y = view.v->op->operand_count > 1 ? view_operand(&view, 1) : view;
         switch (code) {
         case OP_not: return find_condition(x, !when, scores, mask, depth + 1);
+        case OP_cast: return find_condition(x, when, scores, mask, depth + 1);
+        case OP_select: {               /* It chooses between two truth values. */
+                double one, other;
+                if (!value_is_splat(y.v, &one) || view.v->op->operand_count < 3 ||
+                    !value_is_splat(op_operand(view.v->op, 2), &other) || !one == !other)
+                        return false;
+                return find_condition(x, when == (one != 0), scores, mask, depth + 1);
+        }
         case OP_and: case OP_or: {
                 if (when != (code == OP_and))
                         return false;
@@ -369,8 +380,9 @@ struct band attention_band(const struct attention *a)
                 }
                 x = op_result(op);
         }
-        int64_t rows = type_extent(a->scores->type, ROW),
-                last_column = type_extent(a->scores->type, COLUMN) - 1;
+        const struct module *m = op_module(a->first);
+        int64_t rows = dim_bound(m, a->scores->type->dims[ROW]),
+                last_column = dim_bound(m, a->scores->type->dims[COLUMN]) - 1;
         bool all_see = finite.low <= finite.high && finite.high >= 0 &&
                        finite.rows - 1 + finite.low <= last_column;
         if (finite_masks == 1 && !others && all_see)

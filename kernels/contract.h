@@ -62,12 +62,14 @@ bool tile_block_fits(const struct multiply *m, const struct tile_block *block, i
  * what an iteration adds to the index in x and to the number of the word in the panel. total, where
  * not 0, is the extent over all iterations of the outermost loop together (the last block has fewer
  * channels). count, where not NULL, is the extent of the only loop, known at run time: at most
- * `extent`, and a multiple of COUNTED_CHANNELS unless it is the rest of `extent`. */
+ * `extent`, and a multiple of COUNTED_CHANNELS unless it is the rest of `extent`; any: it may be
+ * another number, too. */
 enum { COUNTED_CHANNELS = 16 };
 struct sum_loop {
         const char *name;
         int64_t extent, x_step, number_step, total;
         struct loop_expr *count;
+        bool any;
 };
 
 struct tile {
@@ -92,6 +94,9 @@ void tile_open(struct tile *t);
  * and `first` the number of its first word in the panel. */
 void tile_add(const struct tile *t, const struct sum_loop *loops, int count, struct loop_expr *x_at,
               int64_t first);
+/* Returns what the schedule's `split` is to be for a tile of few positions, so that the latency of
+ * sums is hidden: of those that registers have room for, the one that takes least. */
+int tile_split(const struct tile *t);
 /* Adds up the sums that the schedule's `split` keeps apart. */
 void tile_join(const struct tile *t);
 /* Sets what is prefetched while tile number tile_number of a panel is added up: its share of panel

@@ -249,7 +249,8 @@ static void add_counted(struct tile *t, const struct run *run, int64_t share)
         struct emit *e = t->s->e;
         int unroll = t->s->schedule.unroll;
         struct loop_expr *count = run->loop->count, *whole = count;
-        bool rest = COUNTED_CHANNELS / group_of(t) % unroll || run->loop->extent % unroll;
+        bool rest = run->loop->any || COUNTED_CHANNELS / group_of(t) % unroll ||
+                    run->loop->extent % unroll;
         if (rest)
                 whole = emit_let(e, "whole",
                                  minus(e, count, emit_op_int(e, LOOP_REM, count, unroll)));
@@ -366,13 +367,16 @@ static void write_blocks(struct contract *c, const struct tile *t, struct loop_e
                 step *= s->spatial[d].window;
         int64_t block_step = step;
         if (b.count > 1)
-                loops[n++] = (struct sum_loop){ "c", b.count, s->x.stride[1], step, 0, NULL };
+                loops[n++] = (struct sum_loop){ "c", b.count, s->x.stride[1], step, 0,
+                                                NULL, false };
         for (int d = 0; d < s->spatial_count; d++) {
                 const struct spatial *spatial = &s->spatial[d];
                 step /= spatial->window;
                 if (spatial->window > 1)
-                        loops[n++] = (struct sum_loop){ "k",  spatial->window, spatial->x_window,
-                                                        step, 0,               NULL };
+                        loops[n++] = (struct sum_loop){ .name = "k",
+                                                        .extent = spatial->window,
+                                                        .x_step = spatial->x_window,
+                                                        .number_step = step };
         }
         if (b.inner > 1 || !n)
                 loops[n++] = (struct sum_loop){ .name = "i",
@@ -499,10 +503,9 @@ static bool write_epilogue(struct contract *c, const struct tile *t, int live)
         return true;
 }
 
-/* Returns how many sums an element of a tile of few positions is split into, so that their latency
- * is hidden: of those that registers have room for, those that take least. */
-static int split_of_rest(const struct kernel_state *s, const struct tile *t)
+int tile_split(const struct tile *t)
 {
+        const struct kernel_state *s = t->s;
         const int positions = t->rows * t->columns,
                   most = s->schedule.split * s->row.size * s->column.size;
         int best = s->schedule.split;
@@ -544,7 +547,7 @@ bool contract_sums(struct contract *c, int rows, int columns)
         tile_prefetch(&t, contract_next(c, panel), s->tile_number, c->panel_size);
         const int split = s->schedule.split;
         if (s->open && columns < s->column.size)
-                s->schedule.split = split_of_rest(s, &t);
+                s->schedule.split = tile_split(&t);
         tile_open(&t);
         if (s->adds)
                 resume_sums(c, &t, live);

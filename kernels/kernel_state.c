@@ -336,8 +336,10 @@ bool state_write_vector(struct kernel_state *s, const struct state_vector *v,
                 .lane = lane,
                 .base = v->part.first,
                 .lanes = s->lanes,
-                .mask = v->part.live < s->lanes
-                                ? vector_mask(s->arena, s->lanes, number(e, v->part.live))
+                .mask = v->part.left || v->part.live < s->lanes
+                                ? vector_mask(s->arena, s->lanes,
+                                              v->part.left ? v->part.left
+                                                           : number(e, v->part.live))
                                 : NULL,
                 .substitutions = &known,
                 .substitution_count = v->sum ? 1 : 0
@@ -363,7 +365,7 @@ struct loop_expr *state_y(struct kernel_state *s, struct loop_expr *const *index
 bool state_store(struct kernel_state *s, struct loop_expr *sum, struct loop_expr **index,
                  struct loop_expr *first_lane, int live)
 {
-        const struct state_vector v = { s->result, index, sum, { first_lane, live } };
+        const struct state_vector v = { s->result, index, sum, { first_lane, live, NULL } };
         return state_write_vector(s, &v, s->ys, state_y(s, index));
 }
 

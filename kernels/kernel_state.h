@@ -185,7 +185,12 @@ struct loop_expr *state_load_as(struct kernel_state *s, enum element e, const ch
                                 struct loop_buffer *b, struct loop_expr *at, int64_t add, int live);
 /* Splits the last dimension, of extent `depth`, into native vectors: `write` writes rows * columns
  * positions of part->live lanes from lane part->first on. */
-struct lane_part { struct loop_expr *first; int live; };
+struct lane_part {
+        struct loop_expr *first;
+        int live;
+        struct loop_expr *left;         /* So many lanes exist from the first one on, which a run
+                                         * tells; NULL: `live` do. */
+};
 bool state_vectors(struct kernel_state *s, int64_t depth, struct lane_part *part, int rows,
                    int columns, bool (*write)(struct kernel_state *s, int rows, int columns));
 /* Computes share number k of n of `extent`: *from .. *to. */

@@ -26,13 +26,41 @@ static const struct value *spread_constant(const struct value *v)
                        : NULL;
 }
 
+static bool all_splats(const struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++)
+                if (!value_is_constant(op_operand(op, i)) ||
+                    op_operand(op, i)->constant->kind != CONSTANT_SPLAT)
+                        return false;
+        return op->operand_count > 0;
+}
+
+/* Do element-wise operations alone read v, of which there is one at least? */
+static bool is_read_by_maps(const struct value *v)
+{
+        bool maps = v->uses;
+        for (const struct use *u = v->uses; u && maps; u = u->next)
+                maps = op_info[u->user->code].traits & TRAIT_ELEMENTWISE;
+        return maps;
+}
+
+/* May op be folded though a run gives extents? What it makes of splats is one, which has no bytes
+ * where it is read element by element. */
+static bool foldable_open(const struct op *op)
+{
+        return (op->code == OP_broadcast || op_info[op->code].traits & TRAIT_ELEMENTWISE) &&
+               type_is_bound(op_module(op), op->results[0].type) && all_splats(op) &&
+               is_read_by_maps(&op->results[0]);
+}
+
 static bool foldable(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
         if (!(info->traits & TRAIT_PURE) || op->result_count != 1 || !info->element)
                 return false;
         const struct type *t = op->results[0].type;
-        if (t->kind != TYPE_TENSOR || !type_is_static(t) || !element_is_stored(t->element))
+        if (t->kind != TYPE_TENSOR || !element_is_stored(t->element) ||
+            !(type_is_static(t) || foldable_open(op)))
                 return false;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
@@ -42,15 +70,6 @@ static bool foldable(const struct op *op)
                         return false;
         }
         return true;
-}
-
-static bool all_splats(const struct op *op)
-{
-        for (int i = 0; i < op->operand_count; i++)
-                if (!value_is_constant(op_operand(op, i)) ||
-                    op_operand(op, i)->constant->kind != CONSTANT_SPLAT)
-                        return false;
-        return op->operand_count > 0;
 }
 
 /* Returns the splat operand of an operation that only moves elements, whatever the indices are, or

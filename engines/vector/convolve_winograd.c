@@ -164,7 +164,7 @@ static void write_product(struct tiles *t, const struct product *p)
         tile_prefetch(&tile, minimum(e, plus(e, p->product, number(e, 1)), last), p->block,
                       t->panel_size);
         tile_open(&tile);
-        tile_add(&tile, &(struct sum_loop){ "c", t->channels, 1, 1, 0, NULL }, 1, v, 0);
+        tile_add(&tile, &(struct sum_loop){ "c", t->channels, 1, 1, 0, NULL, false }, 1, v, 0);
         tile_join(&tile);
         struct loop_expr *output = plus(e, times(e, p->panel, tile.width), p->part);
         struct loop_expr *m =
@@ -250,7 +250,7 @@ static bool store_output(void *context, int i, int j, struct loop_expr *value)
                                               plus(e, t->column, number(e, j)) };
         bool row = open_edge(t, t->f->tile, index[2], i, type_extent(y, 2)),
              column = open_edge(t, t->f->tile, index[3], j, type_extent(y, 3));
-        const struct state_vector v = { t->s.result, index, value, { t->lane, t->s.lanes } };
+        const struct state_vector v = { t->s.result, index, value, { t->lane, t->s.lanes, NULL } };
         bool good = t->s.pool ? state_write_vector(&t->s, &v, t->square,
                                                    minus(e, in_square(t, i, j), t->lane))
                               : state_store(&t->s, value, index, t->lane, t->s.lanes);

@@ -24,6 +24,10 @@
  *
  * unless the few thread blocks that store the concats take longer than a kernel of its own.
  *
+ * Where a run gives the rows or the keys, products are of matrices (dot), and stay so: the kernel
+ * itself packs what it multiplies by (kernels/attention_open.c). What makes heads a dimension of
+ * rows behind it is part of the kernel.
+ *
  * Where an operation outside reads a value between the two products, or the scheduled lowering
  * (kernels/attention_kernel.c) cannot write it, nothing changes; nor where a tile of whole rows is
  * needed and does not fit into half of that cache. */
@@ -138,7 +142,8 @@ static struct op *find_first(const struct value *x)
                         if (read && read->kind == VALUE_RESULT &&
                             attention_same_rows(read->type, x->type) &&
                             (!next ||
-                             type_extent(read->type, COLUMN) > type_extent(next->type, COLUMN)))
+                             dim_bound(op_module(kernel), read->type->dims[COLUMN]) >
+                                     dim_bound(op_module(kernel), next->type->dims[COLUMN])))
                                 next = read;
                 }
                 arena_free(arena);
@@ -188,15 +193,24 @@ static bool add_packing(struct candidates *c, const struct op *product)
         return true;
 }
 
-static bool find_kernels(struct op *second, struct candidates *c, bool packs)
+/* Can kernels without packing have this product: one of matrices whose rows or keys a run gives? */
+static bool is_open(const struct op *product, const struct target *target)
 {
+        return product->code == OP_dot && !op_is_static(product) &&
+               kernels_open(OP_convolve_packed, target);
+}
+
+static bool find_kernels(struct op *second, struct candidates *c, const struct target *target)
+{
+        const bool packs = target_engine(target)->launches;
         struct op *product = product_of(second);
         struct value *x = product ? op_operand(product, 0) : NULL;
         struct op *first = x && x->kind == VALUE_RESULT && x->op->region == second->region
                                    ? find_first(x)
                                    : NULL;
         if (!first || first == second || first->region != second->region ||
-            (product->code == OP_dot && !packs) || product_of(first)->code != product->code)
+            (product->code == OP_dot && !packs && !is_open(product, target)) ||
+            product_of(first)->code != product->code)
                 return false;
         *c = (struct candidates){ .kernels = { first },
                                   .count = 1,
@@ -387,9 +401,39 @@ static bool set_by_engine(const struct attention *a, const struct target *target
         return true;
 }
 
+/* Sets the schedules of products of matrices whose rows or keys a run gives: as many rows as a
+ * register tile has, of which whole rows of scores fill a quarter of the second cache at most. */
+static bool set_open(const struct attention *a, const struct schedule_machine *machine,
+                     const struct pass_context *context, struct arena *arena)
+{
+        enum { VECTORS = 2, LEAST_ROWS = 4 };
+        const struct target *target = machine->target;
+        const struct multiply *m = multiply_for(target, E_F32, E_F32, false);
+        const struct module *module = op_module(a->first);
+        const int64_t rows = dim_bound(module, a->scores->type->dims[ROW]),
+                      columns = dim_bound(module, a->scores->type->dims[COLUMN]),
+                      groups = type_extent(a->scores->type, GROUP),
+                      fit = room_part(target) / (columns * score_bytes(a));
+        int64_t most = schedule_positions(target, m, VECTORS, 2);
+        most = most < fit ? most : fit;
+        if (context->exact || rows < LEAST_ROWS || most < LEAST_ROWS)
+                return false;
+        struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
+        s.columns = (int)(most < rows ? most : rows);
+        s.vectors = VECTORS;
+        s.row_tasks = machine->threads > groups ? (int)groups
+                      : machine->threads > 1    ? machine->threads
+                                                : 1;
+        a->first->schedule = a->second->schedule =
+                schedule_keep(arena, schedule_of_registers(s, NULL));
+        return true;
+}
+
 static bool set_schedules(const struct attention *a, const struct schedule_machine *machine,
                           struct pass_context *context, struct arena *arena)
 {
+        if (!op_is_static(a->first) || !op_is_static(a->second))
+                return set_open(a, machine, context, arena);
         if (target_engine(machine->target)->attention_schedule)
                 return set_by_engine(a, machine->target, context, arena);
         struct schedule_registers first = schedule_tiles(a->first->schedule),
@@ -437,12 +481,65 @@ static bool join_candidates(const struct candidates *c, struct pass_context *con
         return true;
 }
 
+/* Does the kernel only change the order of elements? */
+static bool only_moves(const struct op *kernel)
+{
+        const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield;
+             op = region ? op->next : NULL)
+                if (op->code != OP_reshape && op->code != OP_transpose)
+                        return false;
+        return kernel->result_count == 1 && kernel->code != OP_reshape;
+}
+
+/* Returns the attention kernel of matrices whose rows or keys a run gives that `moves` alone reads;
+ * NULL: there is none. */
+static struct op *find_moved(struct op *moves)
+{
+        int count = moves->operand_count;
+        struct arena *arena = arena_new();
+        struct value **captures =
+                moves->code == OP_fusion ? op_captures(arena, moves, &count) : NULL;
+        struct value *x = count == 1 ? captures ? captures[0] : op_operand(moves, 0) : NULL;
+        arena_free(arena);
+        struct op *kernel = x && x->kind == VALUE_RESULT ? x->op : NULL;
+        struct attention a;
+        return kernel && kernel->code == OP_fusion && kernel->region == moves->region &&
+                               kernel->result_count == 1 && value_has_one_use(x) &&
+                               kernel_of(x->uses->user) == moves &&
+                               attention_find(kernel->regions[0],
+                                              op_operand(kernel->regions[0]->last, 0), &a) &&
+                               !op_is_static(a.second) && a.second->schedule
+                       ? kernel
+                       : NULL;
+}
+
+/* Joins what makes heads a dimension of rows with the attention in front of it: the results are
+ * stored there. */
+static bool join_moves(struct op *moves, struct pass_context *context)
+{
+        struct op *kernel = only_moves(moves) ? find_moved(moves) : NULL,
+                  *joined = kernel ? kernel_join((struct op *const[]){ kernel, moves }, 2,
+                                                 context->diag)
+                                   : NULL;
+        if (!joined || !kernels_accept(joined, &context->lower, context->library, context->diag)) {
+                if (joined)
+                        op_erase(joined);
+                return false;
+        }
+        value_replace(op_result(moves), op_result(joined));
+        op_erase(moves);
+        op_erase(kernel);
+        return true;
+}
+
 static bool join(struct op *second, struct pass_context *context)
 {
         struct candidates c, with;
-        return find_kernels(second, &c, target_engine(context->target)->launches) &&
-               ((find_caches(&c, context->target, &with) && join_candidates(&with, context)) ||
-                join_candidates(&c, context));
+        const bool found = find_kernels(second, &c, context->target);
+        return (found && find_caches(&c, context->target, &with) &&
+                join_candidates(&with, context)) ||
+               (found && join_candidates(&c, context)) || join_moves(second, context);
 }
 
 int pass_attention(struct function *f, struct pass_context *context)

@@ -286,6 +286,90 @@ def test_rows_fuse(least, kernels, tmp_path):
         np.testing.assert_allclose(dnncc.run_host(program, [x])[0], want, rtol=1e-5)
 
 
+class Heads:
+    """attention of 4 heads of 20 channels: rows of x see keys of x, or of m"""
+    FORMS = "plain", "causal", "cross", "shared", "masked"
+
+    def __init__(self, form):
+        rng = np.random.default_rng(3)
+        self.form, self.shared = form, 2 if form == "shared" else 1
+        self.weights = {name: ((rng.random((80, 80 // (self.shared if name in "kv" else 1)), np.float32) - .5) / 3) for name in "qkvo"}
+
+    def save(self, path):
+        nodes, constants = [], dict(self.weights)
+
+        def node(op, *inputs, **attributes):
+            nodes.append(helper.make_node(op, list(inputs), [f"n{len(nodes)}"], **attributes))
+            return nodes[-1].output[0]
+
+        def constant(value, kind=np.int64):
+            constants[f"c{len(constants)}"] = np.array(value, kind)
+            return f"c{len(constants) - 1}"
+
+        of = {"q": "x", "k": "m" if self.form == "cross" else "x", "v": "m" if self.form == "cross" else "x"}
+        heads = {}
+        for p in "qkv":
+            h = node("Reshape", node("MatMul", of[p], p), constant([1, -1, self.weights[p].shape[1] // 20, 20]))
+            if self.weights[p].shape[1] < 80:           # each head of keys serves two of queries
+                h = node("Reshape", h, constant([1, -1, 2, 1, 20]))
+                h = node("Reshape", node("Concat", h, h, axis=3), constant([1, -1, 4, 20]))
+            heads[p] = node("Transpose", h, perm=[0, 2, 1, 3])
+        scores = node("Mul", node("MatMul", heads["q"], node("Transpose", heads["k"], perm=[0, 1, 3, 2])), constant(.3, np.float32))
+        if self.form == "causal":
+            n = node("Squeeze", node("Gather", node("Shape", "x"), constant([1])))
+            r = node("Range", constant(0), n, constant(1))
+            hidden = node("Greater", node("Unsqueeze", r, constant([0])), node("Unsqueeze", r, constant([1])))
+            scores = node("Add", scores, node("Where", hidden, constant(-np.inf, np.float32), constant(0, np.float32)))
+        if self.form == "masked":
+            scores = node("Add", scores, "b")
+        shares = node("Softmax", scores, axis=-1)
+        y = node("Reshape", node("Transpose", node("MatMul", shares, heads["v"]), perm=[0, 2, 1, 3]), constant([1, -1, 80]))
+        nodes.append(helper.make_node("MatMul", [y, "o"], ["y"]))
+        inputs = [("x", [1, "N", 80])] + [("m", [1, "M", 80])] * (self.form == "cross") + [("b", ["N", "N"])] * (self.form == "masked")
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(name, F32, shape) for name, shape in inputs],
+                                  [helper.make_tensor_value_info("y", F32, [1, "N", 80])], [onnx.numpy_helper.from_array(a, name) for name, a in constants.items()])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+
+    def inputs(self, rng, n, m):
+        others = [rng.random((1, m, 80), np.float32) - .5] * (self.form == "cross") + [rng.random((n, n), np.float32)] * (self.form == "masked")
+        return [rng.random((1, n, 80), np.float32) - .5, *others]
+
+    def result(self, x, other=None):
+        heads = {}
+        for p in "qkv":
+            h = (x if p == "q" or self.form != "cross" else other)[0] @ self.weights[p]
+            heads[p] = h.reshape(len(h), -1, 20).repeat(self.shared if p in "kv" else 1, 1).transpose(1, 0, 2)
+        scores = heads["q"] @ heads["k"].transpose(0, 2, 1) * np.float32(.3)
+        if self.form == "causal":
+            scores = np.where(np.tri(scores.shape[1], dtype=bool), scores, -np.inf)
+        if self.form == "masked":
+            scores = scores + other
+        shares = np.exp(scores - scores.max(-1, keepdims=True))
+        shares /= shares.sum(-1, keepdims=True)
+        return (shares @ heads["v"]).transpose(1, 0, 2).reshape(1, -1, 80) @ self.weights["o"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("form", Heads.FORMS)
+def test_attention(form, threads, target, tmp_path):
+    """one kernel, in register tiles: every rest of rows and of keys, with a mask that hides columns, with keys that heads share"""
+    if not processor.has(target):
+        pytest.skip(f"the processor has no {target}")
+    heads = Heads(form)
+    heads.save(tmp_path / "m.onnx")
+    options = ["--dim=N=1..70", *(["--dim=M=1..45"] if form == "cross" else []), f"--target={target}", f"--threads={threads}"]
+    loops = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options, "--emit=loops", "-o", "-"]).stdout
+    assert "%keys: inout" in loops and ("let %columns : index = min(" in loops) == (form == "causal")
+    flags = ["-O1", "-fsanitize=address,undefined", f"-Wl,--whole-archive,{dnncc.ROOT}/build/libdnncc_runtime.a,--no-whole-archive", "-pthread"]
+    program = compiled(tmp_path / "m.onnx", tmp_path / "c", *options, flags=flags)
+    rng = np.random.default_rng(5)
+    for n, m in (1, 1), (2, 31), (3, 32), (7, 33), (13, 45), (14, 3), (15, 15), (31, 7), (32, 44), (33, 17), (70, 16):
+        inputs = heads.inputs(rng, n, m)
+        np.testing.assert_allclose(dnncc.run_host(program, inputs)[0], heads.result(*inputs), rtol=1e-4, atol=2e-6)
+
+
 def test_lengths(tmp_path):
     """0, the bounds, and beyond: nothing is written then"""
     program = compiled(small(tmp_path / "m.onnx"), tmp_path / "c", "--dim=batch=0..9", flags=["-O1", "-fsanitize=address,undefined"])

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT */
+/* Attention of as many rows and keys as a run gives (attention.h): two products of matrices (dot)
+ * with operations on rows between them.
+ *
+ *      for each group (a head)
+ *        keys as panels [panel][channel][column], and values [column][channel], into memory of the
+ *        kernel's own
+ *        for each tile of rows
+ *          queries                                     [row][channel]
+ *          scores = queries * panels, epilogue         [row][column]     register tiles
+ *          shares = softmax(scores), in their place                      loops over rows
+ *          y = shares * values, epilogue                                 register tiles
+ *
+ * The operands are read by their element functions, so whatever moves them (heads that are a
+ * dimension of rows, keys that several heads share) is part of the kernel. All memory has room for
+ * the bounds; the shapes of tiles are constants, and the last rows are in tiles of powers of two
+ * (state_each_tile). The columns of the last panel that do not exist are computed, but not stored.
+ * Where a mask hides the columns behind a row's own (is_causal), a tile ends with the last column
+ * that one of its rows sees. */
+#include "kernels/attention.h"
+
+#include <float.h>
+#include <math.h>
+#include <stddef.h>
+
+#include "kernels/contract.h"
+
+enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };
+
+/* Each task has such memory. */
+struct memory { struct loop_buffer *buffer; struct loop_expr *at; };
+
+struct block {
+        struct kernel_state first, second;
+        struct attention a;
+        int64_t inner, depth;           /* A query has `inner` channels, a value `depth`. */
+        int64_t panel, wide;            /* A panel has this many columns; a value takes `wide`
+                                         * elements in memory. */
+        int64_t width;                  /* A row of scores takes this many elements. */
+        int tasks;
+        struct memory queries, keys, values, scores;
+        struct memory inverse;          /* Where the rows are a softmax, the reciprocals of their
+                                         * sums. */
+        struct emit_place scored;       /* The scores of a tile lie here, by their index. */
+        struct loop_expr *group;        /* The loops are at this group. */
+        struct loop_expr *from, *to;    /* A tile has these rows. */
+        struct loop_expr *all, *columns;        /* There are `all` columns, of which the rows of the
+                                                 * tile see `columns`. */
+        struct loop_expr *at, *left;    /* A panel begins at this column, behind which so many are
+                                         * left; left is NULL where all of the panel are. */
+};
+
+/* ---- operands ---- */
+
+/* Returns the element of an operand of a product at these indices of its free and its contracted
+ * dimension. */
+static struct loop_expr *element_of(struct block *b, const struct op *op, int operand,
+                                    struct loop_expr *free, struct loop_expr *contracted)
+{
+        struct emit *e = b->first.e;
+        struct loop_expr *index[RANK_MAX];
+        const struct value *v = op_operand(op, operand);
+        const int64_t *batch = op_ints(op, operand ? "batch_b" : "batch_a", NULL),
+                      *contract = op_ints(op, operand ? "contract_b" : "contract_a", NULL);
+        for (int d = 0; d < v->type->rank; d++)
+                index[d] = free;
+        index[batch[0]] = number(e, 0);
+        index[batch[1]] = b->group;
+        index[contract[0]] = contracted;
+        return emit_element(e, v, index);
+}
+
+static void store(struct block *b, const struct memory *memory, struct loop_expr *at,
+                  struct loop_expr *value)
+{
+        emit_store(b->first.e, memory->buffer, plus(b->first.e, memory->at, at), value);
+}
+
+/* Packs the first `count` keys of a panel. */
+static void pack_panel(struct block *b, struct loop_expr *panel, struct loop_expr *count)
+{
+        struct emit *e = b->first.e;
+        struct loop_expr *j = emit_for(e, "j", number(e, 0), count);
+        struct loop_expr *d = emit_for(e, "d", number(e, 0), number(e, b->inner));
+        struct loop_expr *at = plus(e, times(e, panel, b->inner * b->panel),
+                                    plus(e, times(e, d, b->panel), j));
+        struct loop_expr *column = plus(e, times(e, panel, b->panel), j);
+        store(b, &b->keys, at, element_of(b, b->a.first, 1, column, d));
+        emit_end(e);
+        emit_end(e);
+}
+
+static void pack(struct block *b)
+{
+        struct emit *e = b->first.e;
+        struct loop_expr *whole = emit_let(e, "whole", emit_op_int(e, LOOP_DIV, b->all, b->panel));
+        pack_panel(b, emit_for(e, "panel", number(e, 0), whole), number(e, b->panel));
+        emit_end(e);
+        pack_panel(b, whole, minus(e, b->all, times(e, whole, b->panel)));
+        struct loop_expr *c = emit_for(e, "c", number(e, 0), b->all);
+        struct loop_expr *d = emit_for(e, "d", number(e, 0), number(e, b->depth));
+        store(b, &b->values, plus(e, times(e, c, b->wide), d), element_of(b, b->a.second, 1, d, c));
+        emit_end(e);
+        emit_end(e);
+}
+
+static void copy_queries(struct block *b)
+{
+        struct emit *e = b->first.e;
+        struct loop_expr *row = emit_for(e, "row", number(e, 0), minus(e, b->to, b->from));
+        struct loop_expr *d = emit_for(e, "d", number(e, 0), number(e, b->inner));
+        store(b, &b->queries, plus(e, times(e, row, b->inner), d),
+              element_of(b, b->a.first, 0, plus(e, b->from, row), d));
+        emit_end(e);
+        emit_end(e);
+}
+
+/* ---- products ---- */
+
+/* Returns the row of the tile at which the register tile that is being written begins. */
+static struct loop_expr *row_of(const struct block *b, const struct kernel_state *s)
+{
+        return minus(s->e, s->position[0], b->from);
+}
+
+/* Returns the reciprocal of the sum of row number i of the register tile, in every lane. */
+static struct loop_expr *inverse_of(struct block *b, int i)
+{
+        struct kernel_state *s = &b->second;
+        struct loop_expr *at = plus(s->e, b->inverse.at, plus(s->e, row_of(b, s), number(s->e, i)));
+        return loop_splat(s->arena, s->lanes, loop_load(s->arena, b->inverse.buffer, at));
+}
+
+/* Adds up a register tile, and stores what its epilogue makes of it. `at` is the index of its first
+ * lane in the last dimension of the result; `live` of its lanes exist, or b->left at run time. */
+static bool write_tile(struct block *b, struct tile *t, const struct sum_loop *loop,
+                       struct loop_expr *x_at, struct loop_expr *at, int live)
+{
+        struct kernel_state *s = t->s;
+        struct emit *e = s->e;
+        const int split = s->schedule.split;
+        if (t->columns < s->column.size)
+                s->schedule.split = tile_split(t);
+        tile_open(t);
+        tile_add(t, loop, 1, x_at, 0);
+        tile_join(t);
+        s->schedule.split = split;
+        for (int i = 0; i < t->columns; i++)
+                for (int j = 0; j < t->vectors; j++) {
+                        struct loop_expr *index[RANK] = { number(e, 0), b->group,
+                                                          plus(e, s->position[0], number(e, i)) };
+                        struct state_vector v = {
+                                .value = s->result,
+                                .index = index,
+                                .sum = loop_tile_entry(s->arena, t->sums, i, j),
+                                .part = { plus(e, at, number(e, j * s->lanes)),
+                                          live - j * s->lanes, NULL }
+                        };
+                        if (s == &b->second && b->a.powers)
+                                v.sum = emit_op(e, LOOP_MUL, v.sum, inverse_of(b, i));
+                        if (b->left)
+                                v.part.left = minus(e, b->left, number(e, j * s->lanes));
+                        struct loop_expr *to = s == &b->first
+                                                       ? emit_at(e, &b->scored, ROW + 1, index)
+                                                       : state_y(s, index);
+                        if (!state_write_vector(s, &v, s->ys, to))
+                                return false;
+                }
+        return true;
+}
+
+static bool write_scores(struct kernel_state *s, int rows, int columns)
+{
+        struct block *b = (struct block *)s;
+        struct emit *e = s->e;
+        const struct sum_loop loop = { .name = "i", .extent = b->inner, .x_step = 1,
+                                       .number_step = 1 };
+        struct tile t = { .s = s, .xs = b->queries.buffer, .rows = rows, .columns = columns,
+                          .vectors = (int)b->panel / s->lanes, .column_step = b->inner,
+                          .width = b->panel };
+        struct loop_expr *x_at =
+                emit_let(e, "x_at", plus(e, b->queries.at, times(e, row_of(b, s), b->inner)));
+        t.w_base = emit_let(e, "w_at", plus(e, b->keys.at, times(e, b->at, b->inner)));
+        return write_tile(b, &t, &loop, x_at, b->at, (int)b->panel);
+}
+
+static bool write_results(struct kernel_state *s, int rows, int columns)
+{
+        struct block *b = (struct block *)((char *)s - offsetof(struct block, second));
+        struct emit *e = s->e;
+        const int lanes = s->lanes, most = s->schedule.vectors * lanes;
+        const struct sum_loop loop = { .name = "c", .extent = b->width, .x_step = 1,
+                                       .number_step = 1, .count = b->columns, .any = true };
+        struct loop_expr *x_at =
+                emit_let(e, "x_at", plus(e, b->scores.at, times(e, row_of(b, s), b->width)));
+        bool good = true;
+        for (int64_t first = 0; first < b->depth && good; first += most) {
+                const int live = (int)(b->depth - first < most ? b->depth - first : most);
+                struct tile t = { .s = s, .xs = b->scores.buffer, .rows = rows,
+                                  .columns = columns, .vectors = divide_up(live, lanes),
+                                  .column_step = b->width, .width = b->wide };
+                t.w_base = plus(e, b->values.at, number(e, first));
+                good = write_tile(b, &t, &loop, x_at, number(e, first), live);
+        }
+        return good;
+}
+
+/* ---- columns that a mask hides ---- */
+
+/* Sets the scores of the columns that no row of the tile sees to -infinity: their shares are 0. */
+static void hide_columns(struct block *b)
+{
+        struct emit *e = b->first.e;
+        const union scalar hidden = { .f = -INFINITY };
+        if (b->columns == b->all)
+                return;
+        struct loop_expr *row = emit_for(e, "row", number(e, 0), minus(e, b->to, b->from));
+        struct loop_expr *at = plus(e, b->scores.at, plus(e, times(e, row, b->width), b->columns));
+        /* Behind a row there is room for a vector. */
+        state_fill(&b->first, b->scores.buffer, at, minus(e, b->all, b->columns), b->first.lanes,
+                   hidden);
+        emit_end(e);
+}
+
+/* ---- rows that are a softmax ---- */
+
+static struct loop_expr *float_number(struct block *b, double value)
+{
+        return loop_literal(b->first.arena, LOOP_TYPE(E_F32), (union scalar){ .f = value });
+}
+
+/* Opens loops over pieces from..to of a row, and over the columns of a piece, whose number is
+ * constant. Returns the score of the column; `at` is where the row lies. */
+static struct loop_expr *each_column(struct block *b, struct loop_expr *at, struct loop_expr *from,
+                                     struct loop_expr *to, int64_t piece, struct loop_expr **place)
+{
+        struct emit *e = b->first.e;
+        struct loop_expr *part = emit_for(e, "part", from, to);
+        struct loop_expr *j = emit_for(e, "j", number(e, 0), number(e, piece));
+        *place = plus(e, at, plus(e, times(e, part, piece), j));
+        return loop_load(e->arena, b->scores.buffer, *place);
+}
+
+/* Combines the columns of whole panels of a row by `op`. */
+static void reduce_columns(struct block *b, struct loop_variable *result, enum loop_opcode op,
+                           struct loop_expr *at, struct loop_expr *panels)
+{
+        enum { LONG = 4 };              /* So many panels are combined at a time, so that operations
+                                         * do not wait for each other. */
+        struct emit *e = b->first.e;
+        struct loop_expr *place,
+                *longs = emit_let(e, "longs", emit_op_int(e, LOOP_DIV, panels, LONG));
+        for (int rest = 0; rest < 2; rest++) {
+                struct loop_expr *x =
+                        rest ? each_column(b, at, times(e, longs, LONG), panels, b->panel, &place)
+                             : each_column(b, at, number(e, 0), longs, LONG * b->panel, &place);
+                emit_set(e, result, emit_op(e, op, loop_use(e->arena, result), x));
+                emit_end(e);
+                emit_end(e);
+        }
+}
+
+/* Makes powers of the scores, in their place, of the columns that a row of the tile sees, and
+ * stores the reciprocal of their sum: the results are multiplied by it. */
+static void write_softmax(struct block *b)
+{
+        struct emit *e = b->first.e;
+        struct loop_expr *more = plus(e, b->columns, number(e, b->panel - 1)), *place;
+        struct loop_expr *panels = emit_let(e, "panels", emit_op_int(e, LOOP_DIV, more, b->panel));
+        struct loop_expr *row = emit_for(e, "row", number(e, 0), minus(e, b->to, b->from));
+        struct loop_expr *at = emit_let(e, "at", plus(e, b->scores.at, times(e, row, b->width)));
+        struct loop_expr *j = emit_for(e, "j", b->columns, times(e, panels, b->panel));
+        emit_store(e, b->scores.buffer, plus(e, at, j), float_number(b, -INFINITY));
+        emit_end(e);
+        /* Where all scores are -infinity, all powers are 0, and the results are 0 * 1 / 0. */
+        struct loop_variable *best =
+                emit_var(e, "best", LOOP_TYPE(E_F32), float_number(b, -FLT_MAX));
+        reduce_columns(b, best, LOOP_MAX, at, panels);
+        struct loop_expr *x = each_column(b, at, number(e, 0), panels, b->panel, &place);
+        x = minus(e, x, loop_use(e->arena, best));
+        emit_store(e, b->scores.buffer, place,
+                   emit_formula(e, op_info[OP_exp].formula, &x, 1));
+        emit_end(e);
+        emit_end(e);
+        struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
+        reduce_columns(b, sum, LOOP_ADD, at, panels);
+        store(b, &b->inverse, row,
+              emit_op(e, LOOP_DIV, float_number(b, 1), loop_use(e->arena, sum)));
+        emit_end(e);
+}
+
+/* ---- other rows ---- */
+
+/* Computes the shares in the memory of the scores. */
+static bool write_shares(struct block *b)
+{
+        struct emit *e = b->first.e;
+        struct loop_expr *index[RANK] = { number(e, 0), b->group };
+        emit_local(e, b->a.scores)->place = &b->scored;
+        rows_find(e, b->first.region, b->a.shares, &b->scored);
+        if (e->rows.along != 1u << COLUMN ||
+            !rows_end_with(e, b->first.region, b->a.scores, b->a.shares))
+                return false;
+        e->rows.groups[e->rows.group_count++] = (struct loop_group){ COLUMN, COLUMN, b->all };
+        index[ROW] = emit_for(e, "row", b->from, b->to);
+        index[COLUMN] = emit_for(e, "j", number(e, 0), b->all);
+        struct loop_expr *share = emit_element(e, b->a.shares, index);
+        emit_store(e, b->scores.buffer, emit_at(e, &b->scored, RANK, index), share);
+        emit_end(e);
+        emit_end(e);
+        const bool once = e->rows.written <= 1; /* The memory holds one value only. */
+        e->rows = (struct rows){ 0 };
+        return once;
+}
+
+/* Sets how many columns the rows of a tile see. */
+static void find_columns(struct block *b)
+{
+        struct emit *e = b->first.e;
+        const struct band band = attention_band(&b->a);
+        b->columns = b->all;
+        if (band.high >= 0 && band.high < ATTENTION_FAR)
+                b->columns = emit_let(
+                        e, "columns",
+                        minimum(e, plus(e, b->to, number(e, band.high)), b->all));
+}
+
+static bool write_rows(struct block *b, struct loop_expr *tile)
+{
+        struct emit *e = b->first.e;
+        struct loop_expr *next = plus(e, tile, number(e, 1));
+        const int size = b->first.column.size;
+        b->from = emit_let(e, "first", times(e, tile, size));
+        b->to = emit_let(e, "last", minimum(e, times(e, next, size), b->first.open));
+        b->scored = (struct emit_place){ .buffer = b->scores.buffer,
+                                         .start = minus(e, b->scores.at,
+                                                        times(e, b->from, b->width)),
+                                         .stride = { 0, 0, b->width, 1 } };
+        find_columns(b);
+        copy_queries(b);
+        struct loop_expr *whole =
+                emit_let(e, "panels", emit_op_int(e, LOOP_DIV, b->columns, b->panel));
+        b->left = NULL;
+        b->at = times(e, emit_for(e, "panel", number(e, 0), whole), b->panel);
+        bool good = state_each_tile(&b->first, tile, next, write_scores);
+        emit_end(e);
+        struct loop_expr *begun = emit_for(e, "begun", times(e, whole, b->panel), b->columns);
+        emit_loop(e, b->panel, false);
+        b->at = begun;
+        b->left = emit_let(e, "left", minus(e, b->columns, begun));
+        good = good && state_each_tile(&b->first, tile, next, write_scores);
+        emit_end(e);
+        b->left = NULL;
+        if (b->a.powers)
+                write_softmax(b);
+        else
+                hide_columns(b);
+        good = good && (b->a.powers || write_shares(b));
+        return good && state_each_tile(&b->second, tile, next, write_results);
+}
+
+/* ---- the kernel ---- */
+
+/* Fills in the state of a product. Its rows are the positions. */
+static bool begin(struct block *b, struct kernel_state *s, struct emit *e,
+                  const struct region *region, const struct op *op, struct value *result)
+{
+        if (!state_begin(s, e, region, op) || s->schedule.columns > TILE_MAX)
+                return false;
+        const dim_t rows = b->a.scores->type->dims[ROW];
+        s->spatial_count = 1;
+        s->spatial[0].extent = dim_bound(e->m, rows);
+        s->schedule.split = s->schedule.rows = 1;
+        s->schedule.prefetch = 0;
+        s->open = emit_dim(e, rows);
+        s->between = true;
+        s->result = result;
+        s->y = b->a.y;
+        s->y_start = number(e, s->y.offset);
+        state_tiling(s);
+        return true;
+}
+
+/* Allocates memory of so many elements for each task. */
+static struct memory allocate(struct block *b, const char *name, int64_t elements,
+                              struct loop_expr *task)
+{
+        struct emit *e = b->first.e;
+        const int64_t size = round_up(elements, 2 * target_line(b->first.target, E_F32));
+        return (struct memory){ emit_scratch(e, name, E_F32, b->tasks * size),
+                                times(e, task, size) };
+}
+
+static bool prepare(struct block *b, struct emit *e, const struct region *region)
+{
+        const struct op *first = b->a.first, *second = b->a.second;
+        const struct value *queries = op_operand(first, 0);
+        if (!begin(b, &b->first, e, region, first, b->a.scores) ||
+            !begin(b, &b->second, e, region, second, b->a.result) || b->a.per_row ||
+            b->a.multiplied != b->a.shares || b->second.y.stride[COLUMN] != 1 ||
+            !access_is_known(&b->second.y, COLUMN))
+                return false;
+        const int lanes = b->first.lanes;
+        b->inner = type_extent(queries->type, (int)*op_ints(first, "contract_a", NULL));
+        b->depth = type_extent(op_result(second)->type, COLUMN);
+        b->panel = (int64_t)b->first.schedule.vectors * lanes;
+        b->wide = round_up(b->depth, lanes);
+        b->all = emit_extent(e, b->a.scores->type, COLUMN);
+        b->tasks = b->second.schedule.row_tasks;
+        const int64_t most = dim_bound(e->m, b->a.scores->type->dims[COLUMN]);
+        /* Rows that are a power of two apart would map to few sets of the cache. */
+        b->width = round_up(most, b->panel) +
+                   target_line(b->first.target, E_F32);
+        return true;
+}
+
+bool attention_open(struct emit *e, const struct kernel_request *request,
+                    const struct attention *a, struct loop_buffer *buffer)
+{
+        struct block b = { .a = *a };
+        if (!prepare(&b, e, request->region))
+                return false;
+        for (const struct op *op = request->region->first; op != request->region->last;
+             op = op->next)
+                /* Indices are not merged, because emit_place needs one per dimension. */
+                emit_local(e, op_result(op))->splits = ~0u;
+        const int64_t groups = type_extent(a->scores->type, GROUP),
+                      panels = divide_up(b.width, b.panel), size = b.first.column.size;
+        struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, b.tasks)), *from, *to;
+        emit_loop(e, 1, b.tasks > 1);
+        b.keys = allocate(&b, "keys", panels * b.panel * b.inner, task);
+        b.values = allocate(&b, "values", b.width * b.wide, task);
+        b.queries = allocate(&b, "queries", size * b.inner, task);
+        b.scores = allocate(&b, "scores", size * b.width, task);
+        b.inverse = allocate(&b, "inverse", b.a.powers ? size : 1, task);
+        b.first.ws = b.keys.buffer;
+        b.first.ys = b.scores.buffer;
+        b.second.ws = b.values.buffer;
+        b.second.ys = buffer;
+        state_share(e, task, b.tasks, groups, &from, &to);
+        struct loop_expr *group = emit_for(e, "group", from, to);
+        b.group = groups == 1 ? number(e, 0) : group;   /* Element functions expect index 0. */
+        pack(&b);
+        struct loop_expr *more = plus(e, b.first.open, number(e, size - 1));
+        bool good = write_rows(&b, emit_for(e, "tile", number(e, 0),
+                                            emit_op_int(e, LOOP_DIV, more, size)));
+        for (int i = 0; i < 3; i++)
+                emit_end(e);
+        return good && !e->failed;
+}
