@@ -174,7 +174,10 @@ static void put_whole(const struct benching *b)
                        1e-9 * t->peak);
         else
                 printf("; multiply-adds of f32 do %.1f here\n", 1e-9 * t->peak);
-        printf("workspace  %" PRId64 " bytes\n", report_ram(run->state.program));
+        const int64_t state = loop_state_size(run->state.program);
+        printf("workspace  %" PRId64 " bytes\n", report_ram(run->state.program) - state);
+        if (state)
+                printf("state      %" PRId64 " bytes\n", state);
 }
 
 /* Sorts numbers of calls by their time, the longest first. */

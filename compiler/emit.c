@@ -296,10 +296,14 @@ static void note_outputs(struct run *run, const char *const beside[2])
         bool assembled = run->options.weights == WEIGHTS_INCBIN && *folder;
         diag_note(&run->diag,
                   "wrote %s and %s%s%s: %d kernels for %s, %d calls: workspace %" PRId64
-                  " bytes, constants %" PRId64 " bytes",
+                  " bytes%s, constants %" PRId64 " bytes",
                   text_argument(arena, run->output), text_argument(arena, beside[0]),
                   beside[1] ? " and " : "", beside[1] ? text_argument(arena, beside[1]) : "",
-                  report_kernel_count(p), run->options.target, calls.count, report_ram(p),
+                  report_kernel_count(p), run->options.target, calls.count,
+                  report_ram(p) - loop_state_size(p),
+                  loop_state_size(p)
+                          ? arena_printf(arena, ", state %" PRId64 " bytes", loop_state_size(p))
+                          : "",
                   report_constant_bytes(p));
         diag_note(&run->diag, "compile it: cc -O2 -c%s%s %s%s", assembled ? " -I" : "",
                   assembled ? text_shell_word(arena, folder) : "",

@@ -138,7 +138,10 @@ static void report_ram_error(struct run *run, int64_t ram)
                    " or more"
                    "%s%s%s%s\n  %-9s " DIAG_HINT("--max-ram=%" PRId64
                    ", which is enough; a smaller shape (--input, --dim)%s"),
-                   run->state.program->region_count ? " and the regions take" : " takes", ram,
+                   loop_state_size(run->state.program)     ? ", state and regions take"
+                   : run->state.program->region_count ? " and the regions take"
+                                                      : " takes",
+                   ram,
                    run->options.max_ram, "least", ram, facts.best,
                    facts.where ? arena_printf(arena, "\n  %-9s where '%s' runs", "most",
                                               brief_nodes(arena, facts.where))

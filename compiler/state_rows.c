@@ -49,11 +49,12 @@ static struct value *first_rows(struct builder *b, struct value *x, int axis, di
 }
 
 /* Returns how many rows there are before the run, as <i64>: of `before` or, so that it is computed
- * once, of what stands at the function's beginning for another input. */
-static struct value *count_rows(struct builder *b, struct value *before, int axis)
+ * once, of what stands in front of `joined` for another input. */
+static struct value *count_rows(struct builder *b, struct value *before, int axis,
+                                const struct op *joined)
 {
         const dim_t rows = before->type->dims[axis];
-        for (struct op *op = b->region->first; op != b->before; op = op->next)
+        for (struct op *op = b->region->first; op != joined; op = op->next)
                 if (op->code == OP_extent &&
                     dim_equal(op_operand(op, 0)->type->dims[op_int(op, "axis")], rows))
                         return op_result(op);
@@ -105,13 +106,9 @@ enum state_rows state_append(struct function *f, int input, int output, struct d
         port->grows = true;
         port->along = axis;
         port->rows = now->dims[axis];
-        /* Slices and extents of other inputs stand at the beginning already. */
-        struct op *first = f->body.first;
-        while (first->code == OP_slice || first->code == OP_extent)
-                first = first->next;
-        struct builder b = { .m = m, .region = &f->body, .before = first, .diag = diag };
+        struct builder b = { .m = m, .region = &f->body, .before = f->body.first, .diag = diag };
         struct value *before = first_rows(&b, past, axis, now->dims[axis]);
-        struct value *from = before ? count_rows(&b, before, axis) : NULL;
+        struct value *from = before ? count_rows(&b, before, axis, joined) : NULL;
         if (!from)
                 return STATE_FAILED;
         value_replace(past, before);

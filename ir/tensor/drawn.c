@@ -46,6 +46,7 @@ static void bound(struct extents *e, const struct value *v, int64_t extent)
 static int64_t chosen_from(const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type;
+        const struct module *m = op_module(op);
         struct relation r;
         int64_t least = INT64_MAX;
         if (op->code == OP_scatter) {
@@ -53,11 +54,11 @@ static int64_t chosen_from(const struct op *op)
                 const struct type *indices = op_operand(op, 1)->type;
                 int64_t behind = axis < 0 ? type_extent(indices, indices->rank - 1) : axis + 1;
                 for (int64_t d = first; d < behind; d++)
-                        least = type_extent(x, d) < least ? type_extent(x, d) : least;
+                        least = dim_least(m, x->dims[d]) < least ? dim_least(m, x->dims[d]) : least;
         } else if (relation_of(op, 0, &r) && !r.in_order) {
                 for (int d = 0; d < x->rank; d++)
-                        if (r.along[d].kind == ALONG_TABLE && type_extent(x, d) < least)
-                                least = type_extent(x, d);
+                        if (r.along[d].kind == ALONG_TABLE && dim_least(m, x->dims[d]) < least)
+                                least = dim_least(m, x->dims[d]);
         }
         return least > 0 ? least : INT64_MAX;           /* The extent is known, and not 0. */
 }

@@ -183,6 +183,11 @@ dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b)
         if (dim_is(a, 0) && (kind == DIM_SUB || kind == DIM_DIV))
                 return dim_of(0);
         dim_t simpler;
+        if (kind == DIM_SUB && !dim_is_static(a) && dim_term(m, a)->kind == DIM_ADD) {
+                const struct dim_expr *e = dim_term(m, a);      /* (x + b) - b is x. */
+                if (dim_equal(e->a, b) || dim_equal(e->b, b))
+                        return dim_equal(e->b, b) ? e->a : e->b;
+        }
         if (dim_is_static(b)) {
                 if (dim_is(b, 0))
                         return kind == DIM_MUL || kind == DIM_DIV || kind == DIM_MIN ? dim_of(0)
