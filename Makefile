@@ -186,6 +186,22 @@ $(B)/libdnncc_runtime.so: runtime/threads.c runtime/memory.c runtime/trace.c run
 	@mkdir -p $(B)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -fPIC -shared -o $@ runtime/threads.c runtime/memory.c runtime/trace.c $(LDFLAGS) -lpthread
+# What decodes images for generated code, where the five libraries are that do it (packages.sh image).
+IMAGE_HEADERS := stdio.h jpeglib.h png.h tiffio.h webp/decode.h openjpeg.h
+IMAGE_INC := $(shell pkg-config --cflags libopenjp2 2>/dev/null)
+IMAGE_LIBS := -ljpeg -lpng -ltiff -lwebp -lopenjp2
+ifneq ($(shell for h in $(IMAGE_HEADERS); do echo "\#include <$$h>"; done | $(CC) $(IMAGE_INC) -E - >/dev/null 2>&1 && echo yes),)
+IMAGE := $(B)/libdnncc_image.a $(B)/libdnncc_image.so
+all: $(IMAGE)
+endif
+$(B)/obj/runtime/image.o: INC += $(IMAGE_INC)
+$(B)/libdnncc_image.a: $(B)/obj/runtime/image.o
+	@rm -f $@
+	@$(AR) rcs $@ $^
+$(B)/libdnncc_image.so: runtime/image.c runtime/dnncc_image.h
+	@mkdir -p $(B)
+	$(call say,LD,$@)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) $(IMAGE_INC) -fPIC -shared -o $@ runtime/image.c $(LDFLAGS) $(IMAGE_LIBS)
 # what names the version or the place
 FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
 $(B)/dnncc-runtime.pc: runtime/dnncc-runtime.pc.in FORCE
@@ -199,6 +215,7 @@ PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta
 EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile examples/*/*))
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h runtime/dnncc.hpp>include/dnncc.hpp $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
          $(foreach m,vta unified,runtime/dnncc_$m.h>include/dnncc_$m.h $(B)/libdnncc_$m.a>lib/libdnncc_$m.a) \
+         $(if $(IMAGE),runtime/dnncc_image.h>include/dnncc_image.h $(B)/libdnncc_image.a>lib/libdnncc_image.a) \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \

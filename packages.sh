@@ -31,6 +31,11 @@ check     libc6-dev-arm64-cross     file     /usr/aarch64-linux-gnu/include/stdi
 check     gcc-arm-linux-gnueabihf   command  arm-linux-gnueabihf-gcc
 check     libc6-dev-armhf-cross     file     /usr/arm-linux-gnueabihf/include/stdio.h
 check     qemu-user                 command  qemu-aarch64
+image     libjpeg-dev               header   jpeglib.h
+image     libpng-dev                header   png.h
+image     libtiff-dev               header   tiffio.h
+image     libwebp-dev               header   webp/decode.h
+image     libopenjp2-7-dev          file     /usr/include/openjpeg-2.5/openjpeg.h
 page      chromium                  command  chromium
 voice     espeak-ng                 command  espeak-ng
 riscv     clang-16                  command  clang-16

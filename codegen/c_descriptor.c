@@ -426,6 +426,8 @@ static bool is_returned(const struct c_writer *w, const char *error)
                 return c_state_any(w);
         if (!strcmp(error, "FULL"))
                 return loop_first_kept(w->p) < w->p->extent_count;
+        if (!strcmp(error, "IMAGE"))
+                return c_image_any(w);
         if (!strcmp(error, "TEXT"))
                 return c_text_inputs(w);
         if (!strcmp(error, "TILES"))
@@ -511,8 +513,8 @@ void c_header(struct c_writer *w, struct text *out)
 {
         w->out = out;
         put_header_comment(w);
-        text_add(out, w->machine ? "#include <stddef.h>\n#include <stdint.h>\n"
-                                 : "#include <stdint.h>\n");
+        text_add(out, w->machine || c_image_any(w) ? "#include <stddef.h>\n#include <stdint.h>\n"
+                                                   : "#include <stdint.h>\n");
         text_add(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         put_workspace(w);
         put_program(w);
@@ -528,6 +530,7 @@ void c_header(struct c_writer *w, struct text *out)
         c_levels_header(w);
         c_descriptor_header(w);
         c_trace_header(w);
+        c_image_header(w);
         text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n");
 }
 

@@ -356,6 +356,7 @@ static void put_statement(struct c_writer *w, const struct loop_stmt *s)
                 else
                         c_line(w, "return %s;", c_error_name(w, s->code));
                 break;
+        case STMT_IMAGE: c_image(w, s); break;
         case STMT_RETURN:
                 c_put(w, "return ");
                 c_expression(w, s->a);
@@ -421,10 +422,7 @@ void c_block(struct c_writer *w, const struct loop_block *block)
 
 /* ---- functions ---- */
 
-static void find_fail(struct loop_stmt *s, void *found)
-{
-        *(bool *)found |= s->kind == STMT_FAIL;
-}
+static void find_fail(struct loop_stmt *s, void *found) { *(bool *)found |= loop_fails(s); }
 
 bool c_can_fail(const struct loop_function *f)
 {

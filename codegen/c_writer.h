@@ -318,6 +318,12 @@ struct c_vectored {
         struct c_vectored *next;
 };
 
+/* ---- images (c_image.c) ---- */
+
+void c_image(struct c_writer *w, const struct loop_stmt *s);        /* Prints an IMAGE. */
+bool c_image_any(const struct c_writer *w);
+void c_image_header(struct c_writer *w);
+
 /* ---- ports of texts (c_text.c) ---- */
 
 bool c_text_any(const struct c_writer *w);

@@ -219,6 +219,8 @@ static void mark_operands(struct pruning *p, const struct loop_stmt *s)
                         s->buffers[i]->number = 1;
         if (s->kind == STMT_UNLOAD || s->kind == STMT_TAKE)
                 s->variable->number = 1;
+        if (s->kind == STMT_IMAGE && is_own(s->source))
+                s->source->number = 1;
         if ((s->kind == STMT_SCALE || s->kind == STMT_GIVE) && is_own(s->buffer))
                 s->buffer->number = 1;
         if (s->kind == STMT_MULTIPLY) {
@@ -298,7 +300,7 @@ static void sweep(struct pruning *p, struct loop_block *block, int *next)
         *block->end = NULL;
 }
 
-static void find_fail(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_FAIL; }
+static void find_fail(struct loop_stmt *s, void *found) { *(bool *)found |= loop_fails(s); }
 
 static int prune_function(struct loop_program *program, struct loop_function *f)
 {

@@ -260,6 +260,7 @@ const char *dnncc_error_text(int code)
         case -17: return "a text is longer than its room";
         case -18: return "the state is of another build";
         case -19: return "the state has no room for more";
+        case -20: return "an image cannot be decoded, or has other extents";
         default: return "no code of this version";
         }
 }

@@ -114,7 +114,7 @@ static bool compete(struct compose *c, struct compose_beams *s, struct value *nu
 static bool finish(struct compose *c, struct compose_beams *s, struct value *top, int64_t length)
 {
         struct value *over = compose_with(c, OP_ge, s->ended_count, (double)s->beams);
-        if (!s->early) {
+        if (!s->stops_early) {
                 const dim_t halves[2] = { dim_of(2 * s->batch), dim_of(s->beams) };
                 struct value *half = compose_part(c, compose_reshape(c, top, 2, halves), 1, 0, 1);
                 struct value *worst = compose_part(c, s->ended_scores, 1, s->beams - 1, 1);

@@ -47,7 +47,7 @@ struct compose_beams {
         int64_t batch, beams;
         int64_t length;                 /* A sequence has at most so many words. */
         int64_t end, pad;               /* One word ends a sequence, the other fills it up. */
-        bool early;                     /* A sample is done once `beams` sequences have ended; else
+        bool stops_early;               /* A sample is done once `beams` sequences have ended; else
                                          * it must be so that none can become better. */
         struct value *penalty;          /* A score is divided by the length to the power of this f32
                                          * scalar. */

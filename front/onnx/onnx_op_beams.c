@@ -49,7 +49,7 @@ static bool attributes_read(struct onnx_import *im, struct onnx_node *n, struct 
             !onnx_int(im, n, "early_stopping", 0, &early))
                 return false;
         s->model = (enum model)model;
-        s->beams.early = early == 1;
+        s->beams.stops_early = early == 1;
         t->start = s->of.start;
         if (!whisper)
                 return true;

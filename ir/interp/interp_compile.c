@@ -311,6 +311,9 @@ void compile_stmt(struct compiler *c, const struct loop_stmt *s)
         case STMT_STORE: compile_store(c, s); break;
         case STMT_CALL: compile_call(c, s); break;
         case STMT_LAUNCH: compile_launch(c, s); break;
+        case STMT_IMAGE:
+                compiler_fail(c, EXIT_UNSUPPORTED, "the interpreter decodes no images");
+                break;
         case STMT_FAIL: emit(c, (struct instruction){ .code = I_FAIL, .a = s->code }); break;
         case STMT_RETURN:
                 c->returned = compile_expr(c, s->a, c->return_into);

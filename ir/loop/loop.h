@@ -34,6 +34,7 @@
  *                                                         ; 7: with extents that a run gives
  *                                                         ; 8: with state
  *                                                         ; 9: with extents that main finds out
+ *                                                         ; 10: with images
  *     program "mnist" source "3f2a..."
  *     extent %n "N" in [1, 512]
  *     extent %k "K" in [0, 512] counted
@@ -72,7 +73,8 @@
  * @conv1_task(%x: in f32[784], %w: in f32[200], %y: out f32[6272], %m: index) { ... and launch
  * @conv1_task(%x, %w, %y; 0 to 8) in the kernel. Behind a kernel's parameters stand its flops, and
  * which of them are computed again; behind the brace its location and summary: they are read back.
- * ; opens any other comment. main reads a buffer as @flag[0].
+ * ; opens any other comment. main reads a buffer as @flag[0]. Images: image %y[0] = %x[0] of 1000
+ * as rgb 32 x 48, 1000 bytes that become 32 rows of 48 pixels.
  * */
 #ifndef IR_LOOP_LOOP_H
 #define IR_LOOP_LOOP_H
@@ -113,7 +115,7 @@ static inline bool loop_is_narrow_integer(enum element e)
 /* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
  * recurse. TILE_MAX is the most rows, and columns, of a tile. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 9 };              /* The newest text form has this number. */
+enum { LOOP_VERSION = 10 };              /* The newest text form has this number. */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* A buffer has at most this many elements, so
                                                    * that its bytes fit int64_t. */
 
@@ -270,6 +272,10 @@ enum loop_stmt_kind {
         STMT_LAUNCH,                    /* A kernel launches function(buffers..., scalars..., i), a
                                          * task, for each i from a to b in steps of `step`. */
         STMT_FAIL,                      /* The statement leaves the program with `code`. */
+        STMT_IMAGE,                     /* buffer[a..], bytes of an image of `row` rows and `column`
+                                         * columns whose pixels are `code` (ir/tensor/pixels.def),
+                                         * becomes what the file of c bytes source[b..] shows; else
+                                         * the program is left with FAIL_IMAGE. */
         STMT_RETURN,                    /* The result is a; it is the last statement of a library
                                          * function. */
         STMT_ALLOC,                     /* buffer lives until the end of this block. */
@@ -369,7 +375,7 @@ struct loop_stmt {
         struct loop_stmt *next;
         struct loop_variable *variable;
         struct loop_buffer *buffer, *weights, *source;    /* weights: MULTIPLY; source: COPY,
-                                                           * TRANSFER, PRODUCT, APPLY. */
+                                                           * TRANSFER, PRODUCT, APPLY, IMAGE. */
         struct loop_tiles tiles;        /* TILES, MULTIPLY, UNLOAD, SCALE, TAKE and GIVE have
                                          * them. */
         struct loop_transfer *transfer; /* TRANSFER has it. */
@@ -380,13 +386,14 @@ struct loop_stmt {
                                          * too. */
         enum loop_for_kind for_kind;
         enum loop_barrier barrier;      /* FOR over warps or lanes has it. */
-        int row, column;                /* SET of a tile entry has them. */
+        int row, column;                /* SET of a tile entry and IMAGE have them. */
         bool streaming;                 /* STORE: it goes past the caches, a hint without
                                          * meaning. */
         int vector;                     /* STORE of a lane: this statement and the vector - 1 behind
                                          * it are one access; 0: it is by itself. */
         int code;                       /* FAIL, PREFETCH, COPY and WAIT have it; APPLY has
-                                         * LOOP_MIN, MAX, ADD, SHR or SHL; PRODUCT has it, too. */
+                                         * LOOP_MIN, MAX, ADD, SHR or SHL; PRODUCT and IMAGE have
+                                         * it, too. */
         struct loop_block *body, *other;
         struct loop_function *function; /* CALL and LAUNCH have it; MULTIPLY has a library
                                          * function. */
@@ -431,7 +438,7 @@ struct loop_function {
         const char *spelling;           /* An intrinsic has this name in target tables; else it is
                                          * NULL. */
         struct loop_block *body;
-        bool can_fail;                  /* The function holds a FAIL. */
+        bool can_fail;                  /* The function holds a FAIL or an IMAGE. */
         double flops;                   /* A kernel has this many floating-point operations per
                                          * call, for comments and reports. */
         double again;                   /* A kernel computes this many of them more than once. */
@@ -587,6 +594,12 @@ struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function 
                                       /* The parameter is a scalar of this type. */
                                       struct loop_type type);
 struct loop_block *loop_block_new(struct arena *arena);
+/* Does the statement leave the program where something is wrong? */
+static inline bool loop_fails(const struct loop_stmt *s)
+{
+        return s->kind == STMT_FAIL || s->kind == STMT_IMAGE;
+}
+
 /* Appends a statement: its step is 1, and FOR, WHILE and IF have an empty body; the caller fills in
  * the rest. */
 struct loop_stmt *loop_append(struct arena *arena, struct loop_block *block,

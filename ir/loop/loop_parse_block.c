@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Parses statements of Loop IR text, and the functions of library text. */
 #include "ir/loop/loop_parser.h"
+#include "ir/tensor/pixels.h"
 
 #include <string.h>
 
@@ -388,6 +389,26 @@ static bool parse_keep(struct loop_parser *p, struct loop_stmt *s)
         return s->variable || (b && loop_lex_error(p, "only a variable is kept"));
 }
 
+static bool parse_image(struct loop_parser *p, struct loop_stmt *s)
+{
+        int64_t rows, columns;
+        if (!loop_parse_place(p, &s->buffer, &s->a) || !loop_lex_expect(p, "=") ||
+            !loop_parse_place(p, &s->source, &s->b) || !loop_lex_expect(p, "of") ||
+            !(s->c = loop_parse_expr(p, LOOP_TYPE(E_INDEX))) || !loop_lex_expect(p, "as"))
+                return false;
+        while (s->code < PIXELS_COUNT && !loop_lex_accept(p, pixels_info[s->code].name))
+                s->code++;
+        if (s->code == PIXELS_COUNT)
+                return loop_lex_error(p, "%s is no kind of pixels", loop_lex_shown(p));
+        if (!loop_lex_int(p, "rows", 1, IMAGE_EXTENT_MAX, &rows) || !loop_lex_expect(p, "x") ||
+            !loop_lex_int(p, "columns", 1, IMAGE_EXTENT_MAX, &columns))
+                return false;
+        s->row = (int)rows;
+        s->column = (int)columns;
+        p->function->can_fail = true;
+        return true;
+}
+
 static bool parse_prefetch(struct loop_parser *p, struct loop_stmt *s)
 {
         int64_t code;
@@ -419,6 +440,7 @@ static const struct {
         { "call", STMT_CALL, IN_MAIN, parse_call },
         { "launch", STMT_LAUNCH, IN_KERNEL, parse_launch },
         { "fail", STMT_FAIL, IN_KERNEL | IN_MAIN, parse_fail },
+        { "image", STMT_IMAGE, IN_KERNEL, parse_image },
         { "return", STMT_RETURN, IN_LIBRARY, parse_return },
         { "alloc", STMT_ALLOC, IN_KERNEL | IN_STREAM, parse_alloc },
         { "prefetch", STMT_PREFETCH, IN_KERNEL, parse_prefetch },

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints statements and functions as Loop IR text. */
 #include "ir/loop/loop_printer.h"
+#include "ir/tensor/pixels.h"
 
 #include <math.h>
 #include <string.h>
@@ -294,6 +295,15 @@ static void print_place(struct loop_printer *p, const char *before, const struct
         text_add(p->out, "]");
 }
 
+static void print_image(struct loop_printer *p, const struct loop_stmt *s)
+{
+        print_place(p, "image ", s->buffer, s->a);
+        print_place(p, " = ", s->source, s->b);
+        text_add(p->out, " of ");
+        print_expression(p, s->c, true);
+        text_add(p->out, " as %s %d x %d", pixels_info[s->code].name, s->row, s->column);
+}
+
 static void print_activation(struct loop_printer *p, const struct loop_activation *a)
 {
         if (a->add)
@@ -347,6 +357,7 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         case STMT_CALL: print_call(p, s); break;
         case STMT_LAUNCH: print_launch(p, s); break;
         case STMT_FAIL: text_add(p->out, "fail %s", fail_name(s->code)); break;
+        case STMT_IMAGE: print_image(p, s); break;
         case STMT_RETURN: print_condition(p, "return", s->a); break;
         case STMT_ALLOC: print_alloc(p, s->buffer); break;
         case STMT_PREFETCH: print_prefetch(p, s); break;

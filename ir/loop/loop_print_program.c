@@ -183,8 +183,11 @@ static void find_new(struct loop_stmt *s, void *context)
 {
         int *version = context;
         enum loop_stmt_kind kind = s->kind;
-        if (s->barrier || s->vector || (kind == STMT_LET && s->variable->base) ||
-            (kind == STMT_PREFETCH && (s->step != 1 || s->code == 3)) || kind == STMT_LAUNCH_WAIT)
+        if (kind == STMT_IMAGE)
+                *version = 10;
+        else if (s->barrier || s->vector || (kind == STMT_LET && s->variable->base) ||
+                 (kind == STMT_PREFETCH && (s->step != 1 || s->code == 3)) ||
+                 kind == STMT_LAUNCH_WAIT)
                 *version = *version > 5 ? *version : 5;
         else if (*version < 4 && kind == STMT_FOR && loop_for_is_grid(s->for_kind))
                 *version = 4;

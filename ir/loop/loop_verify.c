@@ -2,6 +2,7 @@
 /* The verifier of Loop IR checks names, buffers, and what may stand where. Printers and the
  * interpreter may rely on what it has checked. */
 #include "ir/loop/loop_verify.h"
+#include "ir/tensor/pixels.h"
 #include "ir/loop/loop_bounds.h"
 #include "ir/loop/stream.h"
 
@@ -294,6 +295,22 @@ static bool check_fail(struct verifier *v, const struct loop_stmt *s)
         return verify_error(v, "no code %d to fail with", s->code);
 }
 
+static bool check_image(struct verifier *v, const struct loop_stmt *s)
+{
+        v->fails = true;
+        if (v->function->kind != FUNCTION_KERNEL || v->parallel || v->warp)
+                return verify_error(v, "an image is decoded outside of a kernel or in parallel");
+        if (s->code < 0 || s->code >= PIXELS_COUNT || s->row < 1 || s->row > IMAGE_EXTENT_MAX ||
+            s->column < 1 || s->column > IMAGE_EXTENT_MAX)
+                return verify_error(v, "a bad image");
+        if (!verify_buffer(v, s->buffer, ACCESS_OUT) || !verify_buffer(v, s->source, ACCESS_IN) ||
+            !verify_subscript(v, s->buffer, s->a) || !verify_subscript(v, s->source, s->b) ||
+            !verify_expr(v, s->c, LOOP_TYPE(E_INDEX), "a length"))
+                return false;
+        return (s->buffer->element == E_U8 && s->source->element == E_U8) ||
+               verify_error(v, "an image is made of bytes, and becomes bytes");
+}
+
 static bool check_prefetch(struct verifier *v, const struct loop_stmt *s)
 {
         if (!s->buffer || !verify_live(v, s->buffer->name, s->buffer) || s->code < 0 ||
@@ -359,6 +376,7 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
         case STMT_FAIL:
                 return kind != FUNCTION_LIBRARY ? check_fail(v, s)
                                                 : verify_error(v, "a library function fails");
+        case STMT_IMAGE: return check_image(v, s);
         case STMT_TILES:
         case STMT_MULTIPLY:
         case STMT_UNLOAD:

@@ -238,6 +238,20 @@ void emit_copy(struct emit *e, struct loop_buffer *to, struct loop_expr *at,
         s->code = elements;
 }
 
+void emit_image(struct emit *e, struct loop_buffer *to, const struct loop_expr *load,
+                struct loop_expr *bytes, int pixels, int rows, int columns)
+{
+        struct loop_stmt *s = append(e->scope->block, new_stmt(e, STMT_IMAGE));
+        s->buffer = to;
+        s->a = emit_int(e, 0);
+        s->source = load->buffer;
+        s->b = load->args[0];
+        s->c = bytes;
+        s->code = pixels;
+        s->row = rows;
+        s->column = columns;
+}
+
 struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *from,
                            struct loop_expr *to)
 {

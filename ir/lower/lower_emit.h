@@ -175,6 +175,10 @@ struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element 
 
 void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position,
                 struct loop_expr *value);
+/* Decodes the image whose bytes, of this number, begin at what `load` reads, into a buffer of so
+ * many pixels. */
+void emit_image(struct emit *e, struct loop_buffer *to, const struct loop_expr *load,
+                struct loop_expr *bytes, int pixels, int rows, int columns);
 /* Writes a lane's copy of this many elements into shared memory. there: where it is false, zeros
  * are stored; NULL: it always copies. */
 void emit_copy(struct emit *e, struct loop_buffer *to, struct loop_expr *at,
@@ -338,6 +342,9 @@ bool rows_may_overlap(const struct emit *e, const struct loop_buffer *x,
 unsigned op_splits(struct emit *e, const struct op *op);
 
 /* ---- kernels (lower_kernel.c, lower_describe.c, lower_copy.c) ---- */
+
+/* Is each nest a launch, of lanes that load while others wait? */
+bool emit_is_launched(const struct emit *e);
 
 /* A request names the values that a kernel computes: the results of a fusion's region, of one
  * operation, or (with neither) copies of values. */

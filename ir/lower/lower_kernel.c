@@ -258,8 +258,7 @@ static void write_nest(struct emit *e, const struct nest *nest, const struct op 
         e->nest++;
 }
 
-/* Is each nest a launch, of lanes that load while others wait? */
-static bool is_launched(const struct emit *e)
+bool emit_is_launched(const struct emit *e)
 {
         return e->options->target && target_engine(e->options->target)->launches;
 }
@@ -354,7 +353,7 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                         rows_find(e, request->region, v, &place);
                 }
                 if (nest.count == 1 && local->inside && v->op->code == OP_concat &&
-                    v->op->operand_count > 1 && !is_launched(e))
+                    v->op->operand_count > 1 && !emit_is_launched(e))
                         write_parts(e, v->op, &outputs[i], window);
                 else
                         write_nest(e, &nest, window);
@@ -366,12 +365,13 @@ static void write_results(struct emit *e, const struct kernel_request *request,
 static void mark_stmt(struct loop_stmt *s, void *context)
 {
         struct loop_function *kernel = context;
-        kernel->can_fail |= s->kind == STMT_FAIL;
+        kernel->can_fail |= loop_fails(s);
         if (s->kind == STMT_MULTIPLY)
                 s->weights->number = 1;
         if (s->kind == STMT_MULTIPLY && s->buffer)
                 s->buffer->number = 1;
-        if ((s->kind == STMT_COPY || s->kind == STMT_TRANSFER) && s->source)
+        if ((s->kind == STMT_COPY || s->kind == STMT_TRANSFER || s->kind == STMT_IMAGE) &&
+            s->source)
                 s->source->number = 1;
 }
 
@@ -386,7 +386,7 @@ static void mark_load(struct loop_expr *x, void *context)
  * and nowhere else. */
 static bool may_overlap(const struct emit *e, const struct local *x, const struct output *y)
 {
-        if (e->rows.along && is_launched(e))      /* Loads of a row should be under way together. */
+        if (e->rows.along && emit_is_launched(e)) /* Loads of a row should be under way together. */
                 return false;
         if (x->parameter->alias_class || x->parameter->extent != y->buffer->extent ||
             element_info[x->parameter->element].bytes != element_info[y->buffer->element].bytes)

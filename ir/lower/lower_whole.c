@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Lowering of operations whose elements are computed all together: scatter, argsort. The whole
- * result is computed before everything else, where the kernel's result lies or, where another
+/* Lowering of operations whose elements are computed all together: scatter, argsort, images. The
+ * whole result is computed before everything else, where the kernel's result lies or, where another
  * operation of the kernel reads it, in scratch of the kernel. */
 #include "ir/lower/lower_emit.h"
 #include "ir/tensor/ops.h"
@@ -331,6 +331,40 @@ struct loop_expr *element_argsort(struct emit *e, const struct op *op, int resul
         opened += open_loops(e, "j", x->dims, axis + 1, x->rank, flat, at);
         sort_line(&s, at, inserts);
         close_loops(e, opened);
+        emit_resume(e, saved);
+        return load_whole(e, op, index);
+}
+
+/* ---- images ---- */
+
+/* Returns a load of the first byte of x, which lies in a buffer, dense. */
+static struct loop_expr *first_byte(struct emit *e, const struct value *x)
+{
+        struct loop_expr *zero[RANK_MAX] = { emit_int(e, 0) };
+        if (!emit_local(e, x)->inside) {
+                struct loop_expr *load = emit_element(e, x, zero);
+                if (load->op == LOOP_LOAD)
+                        return load;
+        }
+        struct loop_buffer *bytes = emit_scratch(e, "bytes", element_storage(x->type->element),
+                                                 type_most_elements(e->m, x->type));
+        copy_whole(e, x, bytes);
+        return loop_load(e->arena, bytes, zero[0]);
+}
+
+struct loop_expr *element_decode_image(struct emit *e, const struct op *op, int result,
+                                       struct loop_expr *const *index)
+{
+        (void)result;
+        const struct value *x = op_operand(op, 0);
+        const struct type *y = op_result(op)->type;
+        if (emit_is_launched(e))
+                emit_error(e, EXIT_UNSUPPORTED, "a device decodes no images");
+        struct loop_buffer *image = place_whole(e, op);
+        struct scope *saved = emit_prologue(e);
+        struct loop_expr *load = first_byte(e, x);
+        emit_image(e, image, load, emit_dim(e, x->type->dims[0]), (int)op_int(op, "pixels"),
+                   (int)type_extent(y, 0), (int)type_extent(y, 1));
         emit_resume(e, saved);
         return load_whole(e, op, index);
 }

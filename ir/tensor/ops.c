@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Makes descriptors of the rows of ops.def and reducers.def. */
 #include "ir/tensor/ops.h"
+#include "ir/tensor/pixels.h"
 
 #include <string.h>
 
@@ -22,6 +23,17 @@ static const char *const scatter_names[] = {
         "replace",
 #define REDUCER(name, identity, formula, doc) #name,
 #include "ir/tensor/reducers.def"
+        NULL
+};
+
+const struct pixels_info pixels_info[PIXELS_COUNT] = {
+#define PIXELS(name, channels, doc) { #name, channels },
+#include "ir/tensor/pixels.def"
+};
+
+static const char *const pixel_names[] = {
+#define PIXELS(name, channels, doc) #name,
+#include "ir/tensor/pixels.def"
         NULL
 };
 

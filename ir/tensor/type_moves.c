@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Type rules of the operations that move elements. */
 #include "ir/tensor/type_rules.h"
+#include "ir/tensor/pixels.h"
 
 #include <stdlib.h>
 
@@ -346,6 +347,21 @@ bool type_scatter(struct module *m, struct op *op, struct diag *diag)
         int width = along ? 1 : (int)type_extent(indices, indices->rank - 1);
         return check_indices(op, op_operand(op, 1), extents, width, diag) &&
                rule_result(m, op, 0, x, diag);
+}
+
+bool type_decode_image(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *y = rule_given(m, op, E_U8, 3, diag);
+
+        if (!y)
+                return false;
+        if (x->element != E_U8 || x->rank != 1)
+                return rule_fail(op, diag, "operand x is %s, want bytes", rule_type(m, x));
+        if (!type_is_static(y) || type_is_empty(y) ||
+            type_extent(y, 2) != pixels_info[op_int(op, "pixels")].channels ||
+            type_extent(y, 0) > IMAGE_EXTENT_MAX || type_extent(y, 1) > IMAGE_EXTENT_MAX)
+                return rule_fail(op, diag, "the result is %s", rule_type(m, y));
+        return rule_result(m, op, 0, y, diag);
 }
 
 /* ---- order ---- */

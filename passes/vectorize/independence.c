@@ -272,6 +272,7 @@ static void find_own(struct loop_stmt *s, void *context)
         case STMT_ALLOC: put(p->own, s->buffer, s); break;
         case STMT_FAIL: p->failed |= !p->may_fail; break;
         case STMT_CALL:
+        case STMT_IMAGE:
         case STMT_TILES:
         case STMT_MULTIPLY:
         case STMT_UNLOAD:

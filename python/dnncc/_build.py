@@ -134,6 +134,11 @@ def compile_library(words, folder, text, name):
             raise Error(2, "runtime/threads.c, which code with threads needs, is not there")
         # threads of a library that was unloaded would run on in nothing
         command += ["-I", os.path.dirname(runtime), "-pthread", runtime, *(() if sys.platform in ("darwin", "win32") else ("-Wl,-z,nodelete",))]
+    if "dnncc_image_decode" in text:
+        image = _tool.runtime("libdnncc_image.so")
+        if not image:
+            raise Error(4, "libdnncc_image.so, which decodes images for the generated code, is not there: it is built where libjpeg, libpng, libtiff, libwebp and openjpeg are")
+        command += [image, "-Wl,-rpath," + os.path.dirname(image)]
     if f"{name}_kernels[]" in text:
         command += trace_sources(folder, name)
     # its temporary files lie there, too: nothing is left of a compilation that a signal ends

@@ -114,6 +114,19 @@ def link_flags(cc):
     return ["-fuse-ld=gold"] if cc == "gcc" and shutil.which("ld.gold") else []
 
 
+IMAGE = ROOT / "build" / "libdnncc_image.so"
+
+
+def image_flags(folder):
+    """what links generated code that decodes images; a test of such code is skipped where the library is not built (packages.sh image)"""
+    if "dnncc_image_decode" not in (pathlib.Path(folder) / "model.c").read_text(errors="replace"):
+        return []
+    if not IMAGE.exists():
+        import pytest
+        pytest.skip("libdnncc_image is not built")
+    return [IMAGE, f"-Wl,-rpath,{IMAGE.parent}"]
+
+
 def build_host(folder, flags=(), cc=CC, timeout=600, emulator=None):
     """Compiles folder/model.c strictly and links it with test/host.c; returns the program. emulator: for another machine
     (processor.emulator); the program runs here all the same."""
@@ -126,7 +139,7 @@ def build_host(folder, flags=(), cc=CC, timeout=600, emulator=None):
         return program
     compiler = [*cc.split(), *STRICT, *flags]
     for command in ([*compiler, *headers(folder / "model.c", compiler), f"-I{folder}", "-c", folder / "model.c", "-o", folder / "model.o"],
-                    [*cc.split(), *flags, *link_flags(cc), host_object(flags, cc), folder / "model.o", "-o", program]):
+                    [*cc.split(), *flags, *link_flags(cc), host_object(flags, cc), folder / "model.o", *image_flags(folder), "-o", program]):
         done = run(command, timeout=timeout)
         assert done.returncode == 0, done.stderr[:4000]
     return program

@@ -309,9 +309,10 @@ static void test_wrong_statements(void **state)
 }
 
 #define HEAD "loop 1 program \"a\" source \"\" "
-static const struct { const char *text, *message; } wrong_programs[] = {
+static const struct { const char *text, *message;
+} wrong_programs[] = {
         { "", "want 'loop', found the end" },
-        { "loop 9\n", "version 9" },
+        { "loop 11\n", "version 11" },
         { HEAD "kernel @k(%x: in f32[9]) { tiles 2 by 2 rows 2 depth 1 lanes 16 word 4 } main { }",
           "hardware tiles of version 1 of the format" },
         { "loop 1 program \"a*/b\" source \"\" main { }", "no plain text" },
@@ -324,6 +325,24 @@ static const struct { const char *text, *message; } wrong_programs[] = {
         { HEAD "kernel @k(%f: u8) { } main { }", "malformed" },
         { HEAD "kernel @k(%f: f32[4]) { } main { }", "want" },
         { HEAD "kernel @k(%f: f32, %x: in f32[4]) { } main { }", "buffer parameters come before" },
+        { HEAD "kernel @k(%x: in u8[9], %y: out u8[6]) { image %y[0] = %x[0] of 9 as rgb 1 x 2 } "
+               "main { }",
+          NULL },
+        { HEAD "kernel @k(%x: in u8[9], %y: out u8[6]) { image %y[0] = %x[0] of 9 as yuv 1 x 2 } "
+               "main { }",
+          "no kind of pixels" },
+        { HEAD "kernel @k(%x: in u8[9], %y: out u8[6]) { image %y[0] = %x[0] of 9 as rgb 1 x 40000 "
+               "} main { }",
+          "columns" },
+        { HEAD "kernel @k(%x: in u8[9], %y: out f32[6]) { image %y[0] = %x[0] of 9 as rgb 1 x 2 } "
+               "main { }",
+          "made of bytes" },
+        { HEAD "kernel @k(%x: in u8[9], %y: out u8[6]) { image %x[0] = %y[0] of 9 as rgb 1 x 2 } "
+               "main { }",
+          "x is only read" },
+        { HEAD "kernel @k(%x: in u8[9], %y: out u8[6]) { for %i = 0 to 2 parallel { image %y[0] = "
+               "%x[0] of 9 as rgb 1 x 2 } } main { }",
+          "in parallel" },
         { HEAD "main { } main { }", "more behind main" },
         { HEAD "buffer @main : f32[1] input \"x\" main { }", "'main' cannot be a name" },
         { HEAD "buffer @a : f32[1] input \"x\" buffer @A : f32[1] input \"y\" main { }", "taken" },
@@ -336,15 +355,25 @@ static const struct { const char *text, *message; } wrong_programs[] = {
         { HEAD "buffer @a : f32[1] constant = file 0 main { }", "no 'data' line" },
         { HEAD "buffer @a : f32[9] view @b + 0 main { }", "no buffer before this one" },
         { HEAD "buffer @a : f32[9] workspace buffer @c : f32[9] view @a + 1 main { }", "leaves a" },
-        { HEAD "buffer @a : f32[9] workspace buffer @c : i32[9] view @a + 0 main { }", "view of nothing" },
+        { HEAD "buffer @a : f32[9] workspace buffer @c : i32[9] view @a + 0 main { }",
+          "view of nothing" },
         { HEAD "workspace 32 align 8 live 0 buffer @a : f32[9] workspace offset 0 main { }",
           "outside its region" },
-        { "loop 1 program \"a\" source \"\" buffer @a : f32[9] workspace region 1 main { }", "lies in no region" },
-        { "loop 1 program \"a\" source \"\" region \"r\" limit 32 align 8 section \"\" size 64 main { }", "makes no sense" },
-        { "loop 1 program \"a\" source \"\" region \"r\" limit 32 align 24 section \"\" size 32 main { }", "makes no sense" },
-        { "loop 1 program \"a\" source \"\" region \"3\" limit 32 align 8 section \"\" size 32 main { }", "makes no sense" },
-        { "loop 1 program \"a\" source \"\" workspace 0 align 8 live 0 region \"r\" limit 64 align 8 section \"\" size 32 "
-          "buffer @a : f32[9] workspace region 1 offset 0 main { }", "outside its region" },
+        { "loop 1 program \"a\" source \"\" buffer @a : f32[9] workspace region 1 main { }",
+          "lies in no region" },
+        { "loop 1 program \"a\" source \"\" region \"r\" limit 32 align 8 section \"\" size 64 "
+          "main { }",
+          "makes no sense" },
+        { "loop 1 program \"a\" source \"\" region \"r\" limit 32 align 24 section \"\" size 32 "
+          "main { }",
+          "makes no sense" },
+        { "loop 1 program \"a\" source \"\" region \"3\" limit 32 align 8 section \"\" size 32 "
+          "main { }",
+          "makes no sense" },
+        { "loop 1 program \"a\" source \"\" workspace 0 align 8 live 0 region \"r\" limit 64 align "
+          "8 section \"\" size 32 "
+          "buffer @a : f32[9] workspace region 1 offset 0 main { }",
+          "outside its region" },
         { HEAD "workspace 64 align 8 live 0 buffer @a : f32[9] workspace offset 2 main { }",
           "outside its region" },
         { HEAD "workspace 64 align 9 live 0 main { }", "make no sense" },

@@ -94,6 +94,23 @@ static void test_text_is_free(void **state)
         bench_close(&b);
 }
 
+static void test_image(void **state)
+{
+        (void)state;
+        struct bench b;
+        bench_open(&b);
+        static const char text[] =
+                "loop 10\nprogram \"p\" source \"\"\n"
+                "buffer @x : u8[90] input \"x\"\nbuffer @y : u8[6] output \"y\"\n"
+                "kernel @k(%x: in u8[90], %y: out u8[6], %n: index) {\n"
+                "  image %y[0] = %x[0] of %n - 1 as bgr 1 x 2\n}\n"
+                "main {\n  call @k(@x, @y; 90)\n}\n";
+        struct loop_program *p = parse_well(&b, text);
+        assert_true(p->kernels->can_fail);
+        assert_string_equal(print(&b, p), text);
+        bench_close(&b);
+}
+
 struct blob { const char *name; struct text bytes; };
 
 static bool read_blob(void *context, const char *name, const void **bytes, size_t *length)
@@ -332,6 +349,7 @@ int main(void)
                 cmocka_unit_test(test_everything_round_trips),
                 cmocka_unit_test(test_decisions_round_trip),
                 cmocka_unit_test(test_text_is_free),
+                cmocka_unit_test(test_image),
                 cmocka_unit_test(test_constants_in_a_file),
                 cmocka_unit_test(test_random_expressions_round_trip),
         };
