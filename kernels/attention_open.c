@@ -13,7 +13,7 @@
  *
  * The operands are read by their element functions, so whatever moves them (heads that are a
  * dimension of rows, keys that several heads share) is part of the kernel. All memory has room for
- * the bounds; the shapes of tiles are constants, and the last rows are in tiles of powers of two
+ * the bounds; the shapes of tiles are constants, and the last rows are in smaller tiles
  * (state_each_tile). The columns of the last panel that do not exist are computed, but not stored.
  * Where a mask hides the columns behind a row's own (is_causal), a tile ends with the last column
  * that one of its rows sees. */
@@ -373,6 +373,7 @@ static bool begin(struct block *b, struct kernel_state *s, struct emit *e,
         s->schedule.split = s->schedule.rows = 1;
         s->schedule.prefetch = 0;
         s->open = emit_dim(e, rows);
+        s->few_rests = true;
         s->between = true;
         s->result = result;
         s->y = b->a.y;

@@ -34,23 +34,105 @@ struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *
         return tiling->large ? plus(e, start, minimum(e, tile, number(e, tiling->large))) : start;
 }
 
-/* Writes the tiles of one row of tiles: those of `columns` positions, then in tiles of powers of
- * two what is left. *at is the first position, and the first one behind the tiles afterwards. */
+/* Writes `count` tiles of `columns` positions from *at on, which becomes the first position behind
+ * them. */
 static bool open_tiles(struct kernel_state *s, int rows, int columns, struct loop_expr **at,
-                       struct loop_expr *end, struct loop_expr *before,
+                       struct loop_expr *count, struct loop_expr *before,
                        bool (*tile)(struct kernel_state *s, int rows, int columns))
 {
         struct emit *e = s->e;
-        struct loop_expr *count = emit_op_int(e, LOOP_DIV, minus(e, end, *at), columns);
-        if (columns > 1)
-                count = emit_let(e, "tiles", count);
         struct loop_expr *column = emit_for(e, "column", number(e, 0), count);
         s->position[s->spatial_count - 1] = plus(e, *at, times(e, column, columns));
         s->tile_number = plus(e, before, column);
         bool good = tile(s, rows, columns);
         emit_end(e);
         if (columns > 1)
-                *at = emit_let(e, "rest", plus(e, *at, times(e, count, columns)));
+                *at = emit_let(e, "at", plus(e, *at, times(e, count, columns)));
+        return good;
+}
+
+/* ---- what is left behind whole tiles ---- */
+
+/* These are the sizes of tiles for what is left. A tile of fewer than three positions takes about
+ * as long as one of three, because its weights come from the second-level cache. */
+static const int rest_sizes[] = { 16, 8, 5, 4, 3, 2, 1 };
+enum { REST_SIZES = sizeof rest_sizes / sizeof *rest_sizes, REST_MOST = 30, REST_LEAST = 3 };
+
+/* Returns the sizes smaller than `columns`, a bit each by their number, whose sum is `rest`, so
+ * that they take the least time, *cost; 0: there are none. */
+static unsigned sizes_of(int rest, int columns, int *cost)
+{
+        unsigned best = 0;
+        for (unsigned set = 1; set < 1u << REST_SIZES; set++) {
+                int sum = 0, time = 0;
+                for (int i = 0; i < REST_SIZES; i++) {
+                        const int size = set >> i & 1 ? rest_sizes[i] : 0;
+                        sum += size < columns ? size : REST_MOST + 1;
+                        time += size && size < REST_LEAST ? REST_LEAST : size;
+                }
+                if (sum != rest || (best && time >= *cost))
+                        continue;
+                best = set;
+                *cost = time;
+        }
+        return best;
+}
+
+/* For each rest, is one more tile of `columns` positions better cut, too? */
+static unsigned rests_to_join(int columns)
+{
+        unsigned joins = 0;
+        for (int rest = 1; rest < columns && rest < REST_LEAST; rest++) {
+                int alone, together;
+                if (rest + columns <= REST_MOST && sizes_of(rest, columns, &alone) &&
+                    sizes_of(rest + columns, columns, &together) && together < alone + columns)
+                        joins |= 1u << rest;
+        }
+        return joins;
+}
+
+/* Is a bit of a constant set, by its number? */
+static struct loop_expr *bit_of(struct emit *e, unsigned bits, struct loop_expr *at)
+{
+        return emit_op_int(e, LOOP_REM, emit_op(e, LOOP_SHR, number(e, bits), at), 2);
+}
+
+/* Writes the rest, in tiles whose sizes are different. */
+static bool open_rest(struct kernel_state *s, int rows, struct loop_expr *at,
+                      struct loop_expr *rest, struct loop_expr *before,
+                      bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        const int columns = s->column.size, most = columns + REST_LEAST - 1;
+        bool good = true;
+        for (int i = 0; i < REST_SIZES && good; i++) {
+                unsigned rests = 0;             /* What is left then has a tile of this size. */
+                int cost;
+                for (int n = 1; n <= most && n <= REST_MOST; n++)
+                        rests |= (sizes_of(n, columns, &cost) >> i & 1) << n;
+                if (rest_sizes[i] < columns && rests)
+                        good = open_tiles(s, rows, rest_sizes[i], &at,
+                                          emit_let(s->e, "tiles", bit_of(s->e, rests, rest)),
+                                          before, tile);
+        }
+        return good;
+}
+
+/* Writes the rest in tiles of powers of two: less code. */
+static bool open_powers(struct kernel_state *s, int rows, struct loop_expr *at,
+                        struct loop_expr *end, struct loop_expr *before,
+                        bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        const int columns = s->column.size;
+        int less = 1;
+        bool good = true;
+        while (2 * less < columns)
+                less *= 2;
+        for (; less >= 1 && less < columns && good; less /= 2) {
+                struct loop_expr *count = emit_op_int(e, LOOP_DIV, minus(e, end, at), less);
+                count = less > 1 ? emit_let(e, "tiles", count) : count;
+                good = open_tiles(s, rows, less, &at, count, before, tile);
+        }
         return good;
 }
 
@@ -60,13 +142,27 @@ static bool open_row(struct kernel_state *s, int rows, struct loop_expr *at, str
                      struct loop_expr *before,
                      bool (*tile)(struct kernel_state *s, int rows, int columns))
 {
-        int columns = s->column.size, less = 1;
-        bool good = open_tiles(s, rows, columns, &at, end, before, tile);
-        while (2 * less < columns)
-                less *= 2;
-        for (; less >= 1 && less < columns && good; less /= 2)
-                good = open_tiles(s, rows, less, &at, end, before, tile);
-        return good;
+        struct emit *e = s->e;
+        const int columns = s->column.size;
+        struct loop_expr *count = emit_op_int(e, LOOP_DIV, minus(e, end, at), columns),
+                         *rest = NULL;
+        const bool fine = !s->few_rests && columns + REST_LEAST - 1 <= REST_MOST;
+        count = columns > 1 ? emit_let(e, "tiles", count) : count;
+        if (fine && columns > 1) {
+                rest = emit_let(e, "rest", minus(e, minus(e, end, at), times(e, count, columns)));
+                const unsigned joins = rests_to_join(columns);
+                if (joins) {
+                        struct loop_expr *less =
+                                emit_let(e, "less", minimum(e, count, bit_of(e, joins, rest)));
+                        count = emit_let(e, "tiles", minus(e, count, less));
+                        rest = emit_let(e, "rest", plus(e, rest, times(e, less, columns)));
+                }
+        }
+        if (!open_tiles(s, rows, columns, &at, count, before, tile))
+                return false;
+        return columns == 1 ? true
+               : fine       ? open_rest(s, rows, at, rest, before, tile)
+                            : open_powers(s, rows, at, end, before, tile);
 }
 
 /* Writes the tiles in the rows of tiles from..to where a run gives the positions. */

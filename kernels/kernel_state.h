@@ -65,6 +65,8 @@ struct kernel_state {
         /* The last spatial dimension has this many positions, which a run gives, and at most its
          * `extent`; NULL: it has `extent`. */
         struct loop_expr *open;
+        bool few_rests;                 /* Then what is left behind whole tiles goes through tiles of
+                                         * powers of two: less code for what takes little time. */
         struct loop_expr *open_tiles;   /* Where it is the only one, these are its tiles of
                                          * column.size positions, the last of which may be less. */
         struct tiling row, column;         /* These are the tiles of the last two spatial
@@ -151,8 +153,8 @@ void state_tiling(struct kernel_state *s);
  * Returns false where there is one strip only. */
 bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct loop_expr **to);
 /* Writes all tiles in the rows of tiles from..to: `tile` writes one of rows * columns positions, at
- * s->position. Where a run gives the positions, what is left behind the last whole tile is written
- * in tiles of powers of two. */
+ * s->position. Where a run gives the positions, what is left behind the last whole tile goes
+ * through smaller tiles. */
 bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                      bool (*tile)(struct kernel_state *s, int rows, int columns));
 /* Returns the index in x, in channel 0, where the window of the tile's first position begins. */
