@@ -255,6 +255,21 @@ struct value *compose_extent(struct compose *c, dim_t extent)
         return build_extent(c->b, build_iota(c->b, type_tensor(c->m, E_I64, 1, &extent), 0), 0);
 }
 
+struct value *compose_extents(struct compose *c, int rank, const dim_t *dims)
+{
+        struct value *extents[RANK_MAX];
+        bool open = false;
+
+        for (int d = 0; d < rank; d++)
+                open |= !dim_is_static(dims[d]);
+        if (!open)
+                return constant_dims(c->m, rank, dims);
+        for (int d = 0; d < rank; d++)
+                extents[d] = compose_reshape(c, compose_extent(c, dims[d]), 1,
+                                             (const dim_t[]){ dim_of(1) });
+        return build_concat(c->b, extents, rank, 0);
+}
+
 struct value *compose_iota(struct compose *c, enum element e, int64_t count)
 {
         return build_iota(c->b, type_tensor(c->m, e, 1, (const dim_t[]){ dim_of(count) }), 0);

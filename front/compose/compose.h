@@ -112,6 +112,8 @@ struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t
 struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent);
 /* Returns the extent as an i64. */
 struct value *compose_extent(struct compose *c, dim_t extent);
+/* Returns the extents as <rank x i64>. */
+struct value *compose_extents(struct compose *c, int rank, const dim_t *dims);
 /* Returns the numbers 0, 1, ..., count - 1. */
 struct value *compose_iota(struct compose *c, enum element e, int64_t count);
 

@@ -182,17 +182,19 @@ struct value *compose_suppress(struct compose *c, const struct compose_suppressi
 }
 
 struct value *compose_suppressed_rows(struct compose *c, const struct compose_suppression *s,
-                                      struct value *taken, struct value *flags, int64_t count)
+                                      struct value *taken, struct value *at)
 {
         const int64_t classes = value_extent(s->scores, 1);
-        struct value *at = compose_positions(c, flags, count), *columns[3];
+        struct value *columns[3];
 
+        if (!at)
+                return NULL;
         columns[0] = compose_with(c, OP_div, at, (double)(classes * s->room));
         columns[1] = compose_with(c, OP_rem, compose_with(c, OP_div, at, (double)s->room),
                                   (double)classes);
         columns[2] = build_gather(c->b, taken, at, 0);
         for (int k = 0; k < 3; k++)
                 columns[k] = compose_reshape(c, columns[k], 2,
-                                             (const dim_t[]){ dim_of(count), dim_of(1) });
+                                             (const dim_t[]){ at->type->dims[0], dim_of(1) });
         return build_concat(c->b, columns, 3, 1);
 }

@@ -43,6 +43,10 @@ struct compose_unique {
  * groups at run time fails, as compose_positions says. */
 bool compose_list_groups(struct compose *c, const struct compose_groups *groups, int64_t count,
                          bool sorted, struct compose_unique *unique);
+/* Does the same where only a run knows `count`, an i64: rows and counts are as many as there are
+ * rows, of which the first `count` are those of groups. */
+bool compose_list_all_groups(struct compose *c, const struct compose_groups *groups,
+                             struct value *count, bool sorted, struct compose_unique *unique);
 
 /* Non-max suppression takes boxes of a class in the order of their scores, without those that
  * overlap a better one. */
@@ -61,8 +65,8 @@ struct compose_suppression {
 };
 /* Returns <batch * classes * room x i64>: the boxes that stay, by falling score, then -1. */
 struct value *compose_suppress(struct compose *c, const struct compose_suppression *s);
-/* Returns rows [batch, class, box] of those of `taken` that flags mark, which are `count`. */
+/* Returns rows [batch, class, box] of those of `taken` that stand at these positions. */
 struct value *compose_suppressed_rows(struct compose *c, const struct compose_suppression *s,
-                                      struct value *taken, struct value *flags, int64_t count);
+                                      struct value *taken, struct value *at);
 
 #endif

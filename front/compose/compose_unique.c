@@ -107,3 +107,37 @@ bool compose_list_groups(struct compose *c, const struct compose_groups *groups,
         }
         return unique->rows && unique->counts && unique->group;
 }
+
+bool compose_list_all_groups(struct compose *c, const struct compose_groups *groups,
+                             struct value *count, bool sorted, struct compose_unique *unique)
+{
+        const int64_t n = value_extent(groups->order, 0);
+        struct value *begins = compose_argsort(c, groups->first, 0, 1, n);
+        struct value *number = compose_iota(c, E_I64, n);
+        struct value *ends[] = { n > 1 ? compose_part(c, begins, 0, 1, n - 1) : NULL,
+                                 constant_ints(c->m, &n, 1) };
+        struct value *end = n > 1 ? compose_concat(c, ends, 2, 0) : ends[1];
+        struct value *sums = compose_cumulate(c, compose_cast(c, groups->first, E_I64), REDUCE_sum,
+                                              0, false, false);
+        struct value *back = compose_argsort(c, groups->order, 0, 0, n);
+        struct value *is_last = compose_binary(c, OP_eq, plus(c, number, 1), count);
+
+        if (!begins || !end || !sums || !back || !is_last)
+                return false;
+        /* The last group ends where the rows do; behind it there is none. */
+        end = compose_select(c, is_last, compose_integer(c, E_I64, n), end);
+        unique->rows = build_gather(c->b, groups->order, begins, 0);
+        unique->counts = sub(c, end, begins);
+        unique->group = build_gather(c->b, plus(c, sums, -1), back, 0);
+        if (!sorted) {
+                struct value *is_group = compose_binary(c, OP_lt, number, count);
+                struct value *key = compose_select(c, is_group, unique->rows,
+                                                   compose_integer(c, E_I64, n));
+                struct value *order = compose_argsort(c, key, 0, 0, n);
+                struct value *place = compose_argsort(c, order, 0, 0, n);
+                unique->rows = build_gather(c->b, unique->rows, order, 0);
+                unique->counts = build_gather(c->b, unique->counts, order, 0);
+                unique->group = build_gather(c->b, place, unique->group, 0);
+        }
+        return unique->rows && unique->counts && unique->group;
+}

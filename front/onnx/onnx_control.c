@@ -7,6 +7,7 @@
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
 #include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -35,6 +36,117 @@ static bool check_branches(struct onnx_import *im, struct onnx_node *n, struct o
                                 im, n, "output %d is %s in one branch and %s in the other", i,
                                 compose_text(im->c, t), compose_text(im->c, other));
                 op->results[i].type = t;
+        }
+        return true;
+}
+
+/* ---- branches of different extents ---- */
+
+/* What both branches yield as one output: `differ` has a bit for each dimension in which they are
+ * of different extents. */
+struct joint { const struct type *bound; unsigned differ; };
+
+/* Finds what the outputs of the branches have in common. Returns how many of their extents differ,
+ * or -1 where nothing is to be done about a difference. */
+static int find_joints(struct onnx_import *im, const struct op *op, struct joint *joints)
+{
+        const struct op *yields[] = { op->regions[0]->last, op->regions[1]->last };
+        int extents = 0;
+        for (int i = 0; i < op->result_count; i++) {
+                const struct type *t = op_operand(yields[0], i)->type,
+                                  *other = op_operand(yields[1], i)->type;
+                dim_t dims[RANK_MAX];
+                if (t == other)
+                        continue;
+                if (t->kind != TYPE_TENSOR || other->kind != TYPE_TENSOR ||
+                    t->rank != other->rank || t->element != other->element ||
+                    im->b.region->owner)
+                        return -1;
+                for (int d = 0; d < t->rank; d++) {
+                        bool same = dim_equal(t->dims[d], other->dims[d]);
+                        dims[d] = dim_of(compose_max(dim_bound(im->m, t->dims[d]),
+                                                     dim_bound(im->m, other->dims[d])));
+                        joints[i].differ |= same && dim_is_static(t->dims[d]) ? 0 : 1u << d;
+                        extents += joints[i].differ >> d & 1;
+                }
+                joints[i].bound = type_tensor(im->m, t->element, t->rank, dims);
+        }
+        return extents;
+}
+
+/* Moves a branch into another operation, where it yields its outputs filled up to their bounds, and
+ * behind them the extents that differ. */
+static bool move_branch(struct onnx_import *im, const struct op *from, struct op *to, int which,
+                        const struct joint *joints)
+{
+        struct region *branch = from->regions[which];
+        struct op *old = branch->last;
+        struct onnx_region outer = onnx_region_enter(im, branch);
+        struct value **yields =
+                arena_array(im->arena, (size_t)to->result_count, sizeof *yields);
+        int count = from->result_count;
+        bool ok = true;
+        im->b.before = old;
+        for (int i = 0; i < from->result_count && ok; i++) {
+                struct value *v = op_operand(old, i);
+                const struct type *t = v->type, *bound = joints[i].bound;
+                const int64_t low[RANK_MAX] = { 0 };
+                yields[i] = v;
+                if (!bound)
+                        continue;
+                for (int d = 0; d < t->rank; d++)
+                        if (joints[i].differ >> d & 1)
+                                yields[count++] = compose_extent(im->c, t->dims[d]);
+                if (t != bound)
+                        yields[i] = compose_pad(im->c, v, build_scalar(&im->b, t->element, 0),
+                                                constant_ints(im->m, low, t->rank), 0,
+                                                compose_type(im->c, t->element, bound->rank,
+                                                             bound->dims));
+                ok = yields[i] != NULL;
+        }
+        im->b.before = NULL;
+        onnx_region_leave(im, outer);
+        outer = onnx_region_enter(im, op_add_region(to, which));
+        struct op *yield = ok ? build_yield(&im->b, yields, count) : NULL;
+        while (yield && branch->first != old)
+                op_move_before(branch->first, yield);
+        onnx_region_leave(im, outer);
+        return yield != NULL;
+}
+
+/* Builds the operation anew with results at the bounds of both branches, from whose beginnings the
+ * outputs are taken, as far as the branch that ran goes. */
+static bool join_branches(struct onnx_import *im, struct onnx_node *n, struct op *op,
+                          const struct joint *joints, int extents)
+{
+        const int results = op->result_count;
+        const struct type **types =
+                arena_array(im->arena, (size_t)(results + extents), sizeof *types);
+        struct value *c = op_operand(op, 0);
+        for (int i = 0; i < results + extents; i++)
+                types[i] = i >= results      ? type_scalar(im->m, E_I64)
+                           : joints[i].bound ? joints[i].bound
+                                             : op_operand(op->regions[0]->last, i)->type;
+        struct op *joined =
+                op_build_results(&im->b, OP_if, &c, 1, NULL, types, results + extents, 2);
+        if (!joined || !move_branch(im, op, joined, 0, joints) ||
+            !move_branch(im, op, joined, 1, joints))
+                return false;
+        op_erase(op);
+        if (!op_infer(im->m, joined, im->diag))
+                return false;
+        int at = results;
+        for (int i = 0; i < n->output_count; i++) {
+                struct value *v = &joined->results[i];
+                for (int d = 0; joints[i].bound && d < value_rank(v); d++) {
+                        if (!(joints[i].differ >> d & 1))
+                                continue;
+                        dim_t found = onnx_counted(im, n, i, d, &joined->results[at++],
+                                                   type_extent(joints[i].bound, d));
+                        if (dim_equal(found, DIM_NONE) || !(v = onnx_first(im, v, d, found)))
+                                return false;
+                }
+                n->outputs[i] = v;
         }
         return true;
 }
@@ -161,7 +273,13 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
         struct op *op = op_build_results(&im->b, OP_if, &c, 1, NULL, types, count, 2);
         if (!op)
                 return false;
-        if (!import_branches(im, n, op, branches) || !check_branches(im, n, op) ||
+        if (!import_branches(im, n, op, branches))
+                return false;
+        struct joint *joints = arena_array(im->arena, (size_t)count, sizeof *joints);
+        int extents = find_joints(im, op, joints);
+        if (extents > 0)
+                return join_branches(im, n, op, joints, extents);
+        if (!check_branches(im, n, op) ||
             !op_infer(im->m, op, im->diag))
                 return false;
         for (int i = 0; i < n->output_count; i++)

@@ -63,6 +63,21 @@ static dim_t declared_symbol(struct onnx_import *im, const struct onnx_node *n, 
         return im->m->symbols[symbol].counted || is_given(im, symbol) ? DIM_NONE : s;
 }
 
+int64_t onnx_counted_most(struct onnx_import *im, struct onnx_node *n, int output, int dimension)
+{
+        const char *name;
+        dim_t d = declared_symbol(im, n, output, dimension, &name);
+
+        if (!dim_equal(d, DIM_NONE))
+                return dim_bound(im->m, d);
+        onnx_unsupported(im, n,
+                         "extent %d of output %d depends on run-time values, without a bound; "
+                         "declare it in the model (value_info), as a number or as a name that "
+                         "--dim NAME=0..512 bounds",
+                         dimension, output);
+        return -1;
+}
+
 dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int dimension,
                    struct value *count, int64_t most)
 {
@@ -88,14 +103,8 @@ dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int 
                                                      : "as those of too many others do");
                 return DIM_NONE;
         }
-        if (most < 0 && dim_equal(d, DIM_NONE)) {
-                onnx_unsupported(im, n,
-                                 "extent %d of output %d depends on run-time values, without a "
-                                 "bound; declare it in the model (value_info), as a number or as a "
-                                 "name that --dim NAME=0..512 bounds",
-                                 dimension, output);
+        if (most < 0 && onnx_counted_most(im, n, output, dimension) < 0)
                 return DIM_NONE;
-        }
         if (dim_equal(d, DIM_NONE)) {
                 d = dim_counted(im->m, name, compose_min(most, NUMBER_MAX));
         } else {
@@ -105,6 +114,19 @@ dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int 
                 s->counted = true;
         }
         return build_counted(&im->b, compose_cast(im->c, count, E_I64), d) ? d : DIM_NONE;
+}
+
+struct value *onnx_element(struct onnx_import *im, struct value *v, int64_t i)
+{
+        while (v && op_is(v, OP_concat)) {
+                const struct op *op = v->op;
+                int k = 0;
+                while (type_is_static(op_operand(op, k)->type) &&
+                       i >= value_extent(op_operand(op, k), 0))
+                        i -= value_extent(op_operand(op, k++), 0);
+                v = op_operand(op, k);
+        }
+        return v ? compose_pick(im->c, v, 0, i) : NULL;
 }
 
 struct value *onnx_first(struct onnx_import *im, struct value *x, int axis, dim_t extent)

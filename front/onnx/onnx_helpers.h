@@ -136,6 +136,10 @@ dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int 
  * declares for that dimension of output 0. */
 bool onnx_how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
                    enum element e, int rank, int dimension, int64_t *count);
+/* Returns the bound that --dim gives the dimension of an output, or -1 after an error. */
+int64_t onnx_counted_most(struct onnx_import *im, struct onnx_node *n, int output, int dimension);
+/* Returns element i of a vector, as a scalar: where it is put together from parts, that part. */
+struct value *onnx_element(struct onnx_import *im, struct value *v, int64_t i);
 /* Returns the first elements of x along the axis, as many as `extent`. */
 struct value *onnx_first(struct onnx_import *im, struct value *x, int axis, dim_t extent);
 /* Returns the positions of the true ones of flags <n x bool>: known ones, as many as the model

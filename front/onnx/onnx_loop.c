@@ -5,6 +5,7 @@
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
 #include "front/compose/compose_move.h"
+#include "ir/tensor/amounts.h"
 
 #include <string.h>
 
@@ -110,6 +111,8 @@ struct looping {
                                          * all. */
         int *which;
         int64_t trips;                  /* The loop runs so often; -1 stands for unknown. */
+        int counter;                    /* One more value is carried, behind the node's: how many
+                                         * iterations there have been; 0: it is not. */
 };
 
 static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct looping *l)
@@ -165,9 +168,31 @@ static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const 
         return rows;
 }
 
+/* May the run have to count the iterations, because no declaration says how many rows there are? */
+static bool may_count(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
+{
+        bool declared = true;
+        for (int i = 0; i < l->stacked; i++)
+                declared &= n->declared[l->which[i]] ||
+                            onnx_implied(im, n->proto->output[l->which[i]], -1);
+        return !declared && !im->b.region->owner;
+}
+
+/* Returns the most iterations that there may be, or -1 after an error. */
+static int64_t most_rows(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
+{
+        struct amount trip[AMOUNTS_MAX];
+        int count;
+        if (l->trips >= 0)
+                return l->trips;
+        if (l->trip && value_amounts(im->m, l->trip, trip, &count) && trip[0].term)
+                return dim_bound(im->m, trip[0].dim);
+        return onnx_counted_most(im, n, l->which[0], 0);
+}
+
 /* Completes the region: says how often it runs, now that it is known whether the condition can ever
  * fail. */
-static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+static bool finish_looping(struct onnx_import *im, struct onnx_node *n, struct looping *l,
                            struct value *next_go, struct op **op)
 {
         int64_t known = -1, trips = l->trips;
@@ -180,12 +205,16 @@ static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const st
                 return onnx_invalid(
                         im, n,
                         "a loop without a trip count whose condition always holds never ends");
-        int64_t steps = !go && trips >= 0 ? trips : declared_rows(im, n, l);
+        bool known_steps = !go && trips >= 0, counts = l->counter && !known_steps;
+        int64_t steps = known_steps ? trips : counts ? most_rows(im, n, l)
+                                                     : declared_rows(im, n, l);
         if (steps < 0)
                 return false;
-        for (int i = 0; i < (*op)->result_count - l->carried; i++)
-                (*op)->results[l->carried + i].type = NULL;
+        const int carried = l->carried + l->counter;
+        for (int i = 0; i < (*op)->result_count - carried; i++)
+                (*op)->results[carried + i].type = NULL;
         attr_set((*op)->attrs, OP_loop, "steps", steps);
+        attr_set((*op)->attrs, OP_loop, "partial", counts);
         if (!go && trips >= 0)
                 op_set_operand(*op, 0, NULL);
         if (!op_infer(im->m, *op, im->diag))
@@ -193,7 +222,32 @@ static bool finish_looping(struct onnx_import *im, struct onnx_node *n, const st
         struct op_loop loop = op_loop(*op);
         struct op_loop_kept kept = op_loop_all(im->arena, &loop);
         kept.go = go;
+        if (l->counter && !counts) {    /* All rows are there. */
+                op_set_operand(loop.yield, loop.next[l->carried].index, &loop.held[l->carried]);
+                kept.carried[l->carried] = false;
+                l->counter = 0;
+                return (*op = op_loop_keep(*op, &kept, im->diag)) != NULL;
+        }
         return go || (*op = op_loop_keep(*op, &kept, im->diag)) != NULL;
+}
+
+/* Sets the outputs that are stacks: of as many rows as there were iterations. */
+static bool output_stacks(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+                          struct op *op)
+{
+        struct value *stacks = &op->results[l->carried + l->counter];
+        dim_t rows = DIM_NONE;
+        if (l->counter && l->stacked) {
+                rows = onnx_counted(im, n, l->which[0], 0, &op->results[l->carried],
+                                    op_int(op, "steps"));
+                if (dim_equal(rows, DIM_NONE))
+                        return false;
+        }
+        for (int i = 0; i < l->stacked; i++)
+                if (!onnx_output(n, l->which[i],
+                                 l->counter ? onnx_first(im, &stacks[i], 0, rows) : &stacks[i]))
+                        return false;
+        return true;
 }
 
 /* Imports the body, between opening and closing the loop. yielded are go, carried values, rows. */
@@ -216,8 +270,10 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, const struc
         for (int i = 0; i < l->carried; i++)
                 if (!check_carried(im, n, &loop->held[i], yielded[1 + i] = outputs[1 + i], i))
                         return false;
+        if (l->counter)
+                yielded[1 + l->carried] = compose_with(im->c, OP_add, loop->number, 1);
         for (int i = 0; i < l->stacked; i++)
-                yielded[1 + l->carried + i] = outputs[1 + l->which[i]];
+                yielded[1 + l->carried + l->counter + i] = outputs[1 + l->which[i]];
         return true;
 }
 
@@ -317,12 +373,17 @@ bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "it has no outputs");
         if (carries_lists(n))
                 return unrolled(im, n, &l);
+        l.counter = may_count(im, n, &l);
         struct value **yielded =
-                arena_array(im->arena, (size_t)(1 + l.carried + l.stacked), sizeof *yielded);
+                arena_array(im->arena, (size_t)(2 + l.carried + l.stacked), sizeof *yielded);
+        struct value **first = arena_array(im->arena, (size_t)l.carried + 1, sizeof *first);
+        for (int i = 0; i < l.carried; i++)
+                first[i] = n->inputs[2 + i];
+        first[l.carried] = compose_integer(im->c, E_I64, 0);
         struct compose_loop_parts parts = { .trip = l.trip,
                                             .go = l.go ? l.go : compose_integer(im->c, E_BOOL, 1),
-                                            .first = n->inputs + 2,
-                                            .carried = l.carried,
+                                            .first = first,
+                                            .carried = l.carried + l.counter,
                                             .stacked = l.stacked };
         if (!body_open(im, &parts, &body))
                 return false;
@@ -333,9 +394,7 @@ bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
                 return false;
         for (int i = 0; i < n->output_count && i < l.carried; i++)
                 n->outputs[i] = &body.loop.op->results[i];
-        for (int i = 0; i < l.stacked; i++)
-                n->outputs[l.which[i]] = &body.loop.op->results[l.carried + i];
-        return true;
+        return output_stacks(im, n, &l, body.loop.op);
 }
 
 /* ---- Scan ---- */

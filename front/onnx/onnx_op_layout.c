@@ -149,15 +149,82 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int6
         return onnx_output(n, 0, compose_slice(im->c, x, s));
 }
 
-/* Makes a slice some of whose numbers are run-time values: the result has the declared shape, and
- * starts and steps are computed as the standard says. */
+/* Returns how many elements a slice has along an axis of that extent; all are <i64>. */
+static struct value *sliced(struct onnx_import *im, struct value *extent, struct value *start,
+                            struct value *end, struct value *step)
+{
+        struct compose *c = im->c;
+        struct value *back = compose_with(c, OP_lt, step, 0);
+        struct value *one = compose_cast(c, back, E_I64), *last = sub(c, extent, one);
+
+        start = compose_below_zero(c, start, add(c, start, extent));
+        start = compose_with(c, OP_max, compose_binary(c, OP_min, start, last), 0);
+        end = compose_below_zero(c, end, add(c, end, extent));
+        end = compose_binary(c, OP_min, end, last);
+        end = compose_binary(c, OP_max, end, compose_unary(c, OP_neg, one));
+        struct value *span = sub(c, end, start);
+        span = compose_select(c, back, compose_unary(c, OP_neg, span), span);
+        struct value *stride = compose_unary(c, OP_abs,
+                                             compose_with(c, OP_max, step, -(double)NUMBER_MAX));
+        struct value *count = plus(c, divide(c, plus(c, span, -1), stride), 1);
+        struct value *some = compose_with(c, OP_gt, span, 0);
+        return compose_select(c, some, count, compose_integer(c, E_I64, 0));
+}
+
+/* Finds the result's type of a slice whose axes are known: the declared one, or extents that the
+ * run counts. */
+static const struct type *slice_type(struct onnx_import *im, struct onnx_node *n,
+                                     struct value *starts, struct value *steps)
+{
+        struct value *x = n->inputs[0], *ends = onnx_operand_vector(im, n, 2);
+        const int rank = value_rank(x);
+        struct onnx_axes axes = { .state = AXES_ABSENT };
+        dim_t dims[RANK_MAX];
+        int64_t listed[RANK_MAX];
+        bool known;
+
+        if (onnx_is_declared(im, n, 0, rank))
+                return onnx_declared_as(im, n, 0, value_element(x), rank);
+        axes.count = (int)value_extent(starts, 0);
+        for (int i = 0; i < axes.count; i++)
+                listed[i] = i;
+        if (onnx_input(n, 3) &&
+            (!onnx_operand_ints(im, n, 3, listed, RANK_MAX, &axes.count, &known) ||
+             (!known && !onnx_unsupported(im, n, "axes that only a run knows, of a result whose "
+                                                 "shape is not declared"))))
+                return NULL;
+        if (!ends || value_extent(ends, 0) != axes.count) {
+                onnx_invalid(im, n, "starts has %lld values, ends %lld for %d axes",
+                             (long long)value_extent(starts, 0),
+                             ends ? (long long)value_extent(ends, 0) : 0, axes.count);
+                return NULL;
+        }
+        for (int d = 0; d < rank; d++)
+                dims[d] = x->type->dims[d];
+        for (int i = 0; i < axes.count; i++) {
+                int axis;
+                if (!onnx_axis(im, n, listed[i], rank, &axis))
+                        return NULL;
+                dim_t extent = x->type->dims[axis];
+                struct value *start = onnx_element(im, starts, i), *end = onnx_element(im, ends, i),
+                             *step = onnx_element(im, steps, i);
+                struct value *count =
+                        sliced(im, compose_extent(im->c, extent), start, end, step);
+                dims[axis] = onnx_counted(im, n, 0, axis, count, dim_bound(im->m, extent));
+                if (dim_equal(dims[axis], DIM_NONE))
+                        return NULL;
+        }
+        return compose_type(im->c, value_element(x), rank, dims);
+}
+
+/* Makes a slice some of whose numbers are run-time values: the result has the declared shape or one
+ * that the run counts, and starts and steps are computed as the standard says. */
 static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *starts = onnx_operand_vector(im, n, 1), *axes, *steps;
-        const struct type *to = onnx_declared_as(im, n, 0, value_element(x), value_rank(x));
         int rank = value_rank(x);
 
-        if (!to || !starts)
+        if (!starts)
                 return false;
         int64_t count = value_extent(starts, 0);
         axes = onnx_input(n, 3) ? onnx_operand_vector(im, n, 3) : compose_iota(im->c, E_I64, count);
@@ -171,9 +238,12 @@ static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
                         "starts has %lld values, axes %lld, steps %lld for a tensor of rank %d",
                         (long long)count, (long long)value_extent(axes, 0),
                         (long long)value_extent(steps, 0), rank);
+        const struct type *to = slice_type(im, n, starts, steps);
+        if (!to)
+                return false;
         starts = compose_axes_scatter(im->c, axes, starts, rank, 0);
         steps = compose_axes_scatter(im->c, axes, steps, rank, 1);
-        struct value *extent = constant_dims(im->m, rank, x->type->dims);
+        struct value *extent = compose_extents(im->c, rank, x->type->dims);
         struct value *last = sub(im->c, extent,
                                  compose_cast(im->c, compose_with(im->c, OP_lt, steps, 0), E_I64));
         starts = compose_below_zero(im->c, starts, add(im->c, starts, extent));

@@ -4,8 +4,51 @@
 #include <string.h>
 
 #include "front/onnx/onnx_helpers.h"
+#include "front/compose/compose_reduce.h"
 #include "front/compose/compose_softmax.h"
 #include "front/compose/compose_window.h"
+
+/* Reduces along axes that only a run knows, kept as extents of 1, one dimension after the other:
+ * an element of x becomes the result of its row where the axes name that dimension, and the first
+ * element of each such row is taken. */
+static bool reduce_counted(struct onnx_import *im, struct onnx_node *n,
+                           const struct compose_reduction *r)
+{
+        struct value *x = n->inputs[0];
+        struct compose_reduction one = { .kind = r->kind, .count = 1 };
+        const struct type *full = x->type;
+        struct value *named = compose_axes_scatter(
+                im->c, r->stated, constant_number(im->m, r->stated->type, 1), full->rank, 0);
+
+        if (r->kind == REDUCE_OP_L1)
+                one.kind = REDUCE_OP_SUM;
+        else if (r->kind != REDUCE_OP_SUM && r->kind != REDUCE_OP_MEAN &&
+                 r->kind != REDUCE_OP_MAX && r->kind != REDUCE_OP_MIN &&
+                 r->kind != REDUCE_OP_PROD)
+                return onnx_unsupported(im, n, "axes that only a run knows, of a result whose "
+                                               "shape is not declared");
+        if (r->kind == REDUCE_OP_L1 && element_info[value_element(x)].class != CLASS_UINT)
+                x = compose_unary(im->c, OP_abs, x);
+        dim_t dims[RANK_MAX];
+        for (int d = 0; d < full->rank && x && named; d++) {
+                struct value *is_named = compose_with(im->c, OP_ne,
+                                                      compose_pick(im->c, named, 0, d), 0);
+                struct value *extent = compose_select(im->c, is_named,
+                                                      compose_integer(im->c, E_I64, 1),
+                                                      compose_extent(im->c, full->dims[d]));
+                one.axes[0] = d;
+                struct value *row = compose_unreduce(im->c, compose_reduce_as(im->c, &one, x), full,
+                                                     one.axes, 1);
+                x = compose_select(im->c, is_named, row, x);
+                dims[d] = onnx_counted(im, n, 0, d, extent,
+                                       compose_max(1, dim_bound(im->m, full->dims[d])));
+                if (dim_equal(dims[d], DIM_NONE))
+                        return false;
+        }
+        for (int d = 0; d < full->rank && x; d++)
+                x = dim_equal(dims[d], full->dims[d]) ? x : onnx_first(im, x, d, dims[d]);
+        return x && named && onnx_output(n, 0, x);
+}
 
 bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
 {
@@ -27,6 +70,8 @@ bool onnx_import_reduce(struct onnx_import *im, struct onnx_node *n)
                 r.axes[i] = axes.axes[i];
         if (axes.state == AXES_RUNTIME) {
                 r.stated = axes.operand;
+                if (keep && !type_is_empty(x->type) && !onnx_is_declared(im, n, 0, rank))
+                        return reduce_counted(im, n, &r);
                 r.result = onnx_declared_as(im, n, 0, value_element(x),
                                             keep ? rank : rank - axes.count);
                 return r.result && onnx_output(n, 0, compose_reduce_as(im->c, &r, x));

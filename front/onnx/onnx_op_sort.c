@@ -1,17 +1,42 @@
 /* SPDX-License-Identifier: MIT */
 /* These operators order elements, or find those for which something holds. */
-#include "front/onnx/onnx_helpers.h"
+#include <math.h>
+
+#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_sort.h"
+#include "front/onnx/onnx_helpers.h"
+#include "ir/tensor/amounts.h"
+
+/* Returns the scalar that no number stands behind, by falling or by rising numbers. */
+static struct value *last_of(struct onnx_import *im, enum element e, bool falling)
+{
+        const int bits = 8 * element_info[e].bytes;
+        const bool is_signed = element_info[e].class == CLASS_SINT;
+
+        if (element_is_float(e))
+                return build_scalar(&im->b, e, falling ? -INFINITY : NAN);
+        uint64_t top = is_signed ? UINT64_MAX >> (65 - bits) : UINT64_MAX >> (64 - bits);
+        return compose_integer(im->c, e,
+                               (int64_t)(!falling ? top : is_signed ? ~top : 0));
+}
+
+/* Returns the first elements of x along the axis, where that is not all of them. */
+static struct value *cut(struct onnx_import *im, struct value *x, int axis, dim_t extent)
+{
+        return !x || dim_equal(x->type->dims[axis], extent) ? x : onnx_first(im, x, axis, extent);
+}
 
 /* Imports TopK, sorted or not: where order is not asked for, sorted is one of the orders that are
  * allowed. */
 bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = n->inputs[0];
-        int64_t stated, largest = 1, sorted, k;
+        struct value *x = n->inputs[0], *filled;
+        int64_t stated, largest = 1, sorted, k = 0;
+        struct amount amounts[AMOUNTS_MAX];
         bool known = true;
-        int axis;
+        dim_t kept;
+        int axis, count;
 
         if (!onnx_int(im, n, "axis", -1, &stated) ||
             !onnx_axis(im, n, stated, value_rank(x), &axis) ||
@@ -20,17 +45,34 @@ bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
             (n->opset < 10 ? !onnx_int_required(im, n, "k", &k)
                            : !onnx_operand_int(im, n, 1, 0, &k, &known)))
                 return false;
-        if (!known) {
+        if (!known && onnx_is_declared(im, n, 0, value_rank(x))) {
                 const struct type *declared =
                         onnx_declared_as(im, n, 0, value_element(x), value_rank(x));
                 if (!declared)
                         return false;
                 k = type_extent(declared, axis);
+                known = true;
         }
-        if (k < 0 || k > value_extent(x, axis))
+        const int64_t most = dim_bound(im->m, x->type->dims[axis]);
+        if (known && (k < 0 || k > most))
                 return onnx_invalid(im, n, "the %lld first of %lld elements", (long long)k,
-                                    (long long)value_extent(x, axis));
-        struct value *order = compose_argsort(im->c, x, axis, largest, k);
+                                    (long long)most);
+        if (known)
+                kept = dim_of(k);
+        else if (value_amounts(im->m, n->inputs[1], amounts, &count) && count == 1 &&
+                 amounts[0].term && dim_bound(im->m, amounts[0].dim) <= most)
+                kept = amounts[0].dim;
+        else
+                kept = onnx_counted(im, n, 0, axis, onnx_scalar(im, n, 1), most);
+        if (dim_equal(kept, DIM_NONE))
+                return false;
+        /* What fills x up to its bound comes last. */
+        filled = compose_at_bound(im->c, x, last_of(im, value_element(x), largest));
+        struct value *order =
+                filled ? compose_argsort(im->c, filled, axis, largest, dim_bound(im->m, kept))
+                       : NULL;
+        for (int d = 0; d < value_rank(x); d++)
+                order = cut(im, order, d, d == axis ? kept : x->type->dims[d]);
         if (!order || (onnx_wants(n, 1) && !onnx_output(n, 1, order)))
                 return false;
         return onnx_output(n, 0, compose_gather_elements(im->c, x, order, axis));
@@ -138,8 +180,21 @@ static bool unique_slices(struct onnx_import *im, struct onnx_node *n, struct va
 
         if (!type_elements(x->type))
                 return onnx_unsupported(im, n, "no element to be found");
-        return compose_group_rows(im->c, rows_of(im, x, axis), &groups) &&
-               onnx_how_many(im, n, groups.first, value_element(x), value_rank(x), axis, &count) &&
+        if (!compose_group_rows(im->c, rows_of(im, x, axis), &groups))
+                return false;
+        if (!value_is_constant(groups.first) && !onnx_is_declared(im, n, 0, value_rank(x))) {
+                struct value *found = compose_reduce(
+                        im->c, REDUCE_sum, compose_cast(im->c, groups.first, E_I64),
+                        (const int64_t[]){ 0 }, 1, E_COMPUTE);
+                dim_t d = onnx_counted(im, n, 0, axis, found, value_extent(x, axis));
+                if (dim_equal(d, DIM_NONE) ||
+                    !compose_list_all_groups(im->c, &groups, found, sorted, unique))
+                        return false;
+                unique->rows = onnx_first(im, unique->rows, 0, d);
+                unique->counts = onnx_first(im, unique->counts, 0, d);
+                return unique->rows && unique->counts;
+        }
+        return onnx_how_many(im, n, groups.first, value_element(x), value_rank(x), axis, &count) &&
                (count || onnx_invalid(im, n, "no slice, want at least one")) &&
                compose_list_groups(im->c, &groups, count, sorted, unique);
 }
@@ -188,7 +243,7 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
         struct compose_suppression s = { .boxes = n->inputs[0],
                                          .scores = n->inputs[1],
                                          .most = compose_integer(im->c, E_I64, 0) };
-        int64_t center, most, count;
+        int64_t center, most;
         bool known;
 
         if (!onnx_want_element(im, n, 0, E_F32) || !onnx_want_element(im, n, 1, E_F32) ||
@@ -201,6 +256,12 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
             !dim_is(boxes->dims[2], 4))
                 return onnx_invalid(im, n, "boxes are %s for scores %s", compose_text(im->c, boxes),
                                     compose_text(im->c, t));
+        /* What is no number is no score. */
+        s.boxes = compose_at_bound(im->c, s.boxes, build_scalar(&im->b, E_F32, 0));
+        s.scores = compose_at_bound(im->c, s.scores, build_scalar(&im->b, E_F32, NAN));
+        if (!s.boxes || !s.scores)
+                return false;
+        t = s.scores->type;
         s.center = center;
         s.room = known ? compose_min(compose_max(most, 0), type_extent(t, 2)) : type_extent(t, 2);
         if (!s.room || !type_elements(t))
@@ -220,6 +281,6 @@ bool onnx_import_non_max_suppression(struct onnx_import *im, struct onnx_node *n
                 return false;
         struct value *taken = compose_suppress(im->c, &s);
         struct value *flags = compose_with(im->c, OP_ge, taken, 0);
-        return flags && onnx_how_many(im, n, flags, E_I64, 2, 0, &count) &&
-               onnx_output(n, 0, compose_suppressed_rows(im->c, &s, taken, flags, count));
+        struct value *at = onnx_positions(im, n, flags, E_I64, 2, 0);
+        return at && onnx_output(n, 0, compose_suppressed_rows(im->c, &s, taken, at));
 }

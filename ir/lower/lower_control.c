@@ -228,7 +228,7 @@ static struct loop_stmt *open_for(struct lowering *l, struct loop_block *block,
         struct arena *arena = l->p->arena;
         struct loop_expr *end = loop_index(arena, loop->steps);
         if (loop->trip) {
-                if (loop->stacked && loop->steps)
+                if (loop->stacked && loop->steps && !loop->partial)
                         lower_fail_if(l, block,
                                 compare(l, LOOP_NE, place_scalar(l, loop->trip), loop->steps));
                 else if (loop->stacked || loop->scanned)
@@ -275,7 +275,7 @@ static void close_while(struct lowering *l, struct loop_block *block, const stru
         next->variable = places->number;
         next->a = loop_op(arena, LOOP_ADD, loop_use(arena, places->number), loop_index(arena, 1),
                           NULL);
-        if (loop->stacked)
+        if (loop->stacked && !loop->partial)
                 lower_fail_if(l, block,
                         compare(l, LOOP_NE, loop_use(arena, places->number), loop->steps));
 }

@@ -72,6 +72,8 @@ static void check_bounds(struct emit *e, struct loop_expr *start, struct loop_ex
         struct loop_expr *least = emit_op(e, LOOP_SUB, emit_number(e, E_I64, 0), extent);
         wrong = emit_op(e, LOOP_OR, emit_op(e, LOOP_LE, step, least),
                         emit_op(e, LOOP_GE, step, extent));
+        if (!loop_is_int(size, &count))
+                wrong = emit_op(e, LOOP_AND, emit_op_int(e, LOOP_GT, size, 1), wrong);
         emit_fail_if(e, wrong, FAIL_INDEX);
         struct loop_expr *steps = emit_op_int(e, LOOP_SUB, size, 1);
         struct loop_expr *last = emit_op(e, LOOP_ADD, start, emit_op(e, LOOP_MUL, step, steps));

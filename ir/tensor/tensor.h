@@ -623,6 +623,7 @@ static inline struct packed_bits packed_bits_of(const struct op *op)
 struct op_loop {
         struct value *trip, *go;        /* NULL: the loop has none. */
         int64_t steps;
+        bool partial;                   /* Stacks may have rows that no iteration makes. */
         int carried, scanned, stacked;
         struct use *first, *scans;      /* The operands are the first values of carried ones, and
                                          * scanned ones. */

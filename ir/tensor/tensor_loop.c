@@ -9,6 +9,7 @@ struct op_loop op_loop(const struct op *op)
         struct op_loop loop = { .trip = op_operand(op, 0),
                                 .go = op_operand(op, 1),
                                 .steps = op_int(op, "steps"),
+                                .partial = op_int(op, "partial"),
                                 .carried = (int)op_int(op, "carried") };
         const struct region *body = op->regions[0];
         loop.scanned = op->operand_count - 2 - loop.carried;
@@ -95,6 +96,7 @@ static struct op *kept_loop(struct builder *b, const struct op *op, const struct
         struct attr *attrs = attrs_new(m, OP_loop);
         attr_set(attrs, OP_loop, "steps", old->steps);
         attr_set(attrs, OP_loop, "carried", carried);
+        attr_set(attrs, OP_loop, "partial", old->partial);
         attr_set_ints(m, attrs, OP_loop, "scan_backward", scans, scanned);
         attr_set_ints(m, attrs, OP_loop, "stack_backward", stacks, stacked);
         return op_build_results(b, OP_loop, operands, operand_count, attrs, types, result_count, 1);

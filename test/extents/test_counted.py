@@ -35,7 +35,7 @@ def compared(model, folder, runs, *options, seed=0, exact=True):
     dnncc.compile_model(model, folder, [f"--target={TARGETS[seed % len(TARGETS)]}", *options])
     program = dnncc.build_host(folder, SANITIZED)
     session = onnxruntime.InferenceSession(str(model), providers=["CPUExecutionProvider"])
-    for inputs in runs:
+    for inputs in ([np.asarray(a) for a in run] for run in runs):
         want = session.run(None, dict(zip((i.name for i in session.get_inputs()), inputs)))
         got = dnncc.run_host(program, inputs)
         for w, g in zip(want, got, strict=True):
@@ -65,6 +65,118 @@ def test_compress(seed, axis, tmp_path):
     model = saved(tmp_path / "m.onnx", [node("Compress", ["x", "c"], ["y"], **({} if axis is None else {"axis": axis}))],
                   {"x": (F32, shape), "c": (BOOL, [count])}, {"y": (F32, None)})
     compared(model, tmp_path, [[sparse(rng, shape, 1), rng.random(count) < share] for share in (0, 1, 0.5)], seed=seed)
+
+
+@pytest.mark.parametrize("seed, axis, is_sorted", [(0, None, 1), (1, None, 0), (2, 0, 1), (3, 1, 0), (4, 1, 1)])
+def test_unique(seed, axis, is_sorted, tmp_path):
+    """all outputs; all equal, all different, and some equal"""
+    rng = np.random.default_rng(seed)
+    shape = [3, 5] if axis is not None else [11]
+    attributes = {"sorted": is_sorted, **({} if axis is None else {"axis": axis})}
+    model = saved(tmp_path / "m.onnx", [node("Unique", ["x"], ["y", "first", "group", "counts"], **attributes)], {"x": (F32, shape)},
+                  {"y": (F32, None), "first": (I64, ["K"]), "group": (I64, None), "counts": (I64, ["K"])})
+    compared(model, tmp_path, [[rng.integers(0, most, shape).astype(np.float32)] for most in (1, 2, 3, 1000)], seed=seed)
+
+
+@pytest.mark.parametrize("seed, axis, largest, element", [(0, 0, 1, np.float32), (1, 1, 0, np.float32), (2, -1, 1, np.int32), (3, 1, 0, np.uint8)])
+def test_top_k(seed, axis, largest, element, tmp_path):
+    rng = np.random.default_rng(seed)
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(element))
+    model = saved(tmp_path / "m.onnx", [node("TopK", ["x", "k"], ["y", "i"], axis=axis, largest=largest)], {"x": (kind, [4, 7, 5]), "k": (I64, [1])},
+                  {"y": (kind, None), "i": (I64, None)})
+    compared(model, tmp_path, [[rng.integers(0, 50, (4, 7, 5)).astype(element), np.array([k])] for k in (0, 1, 3, [4, 7, 5][axis])], seed=seed)
+
+
+def test_top_k_of_kept(tmp_path):
+    """of as many as there are, at most four: by a term"""
+    rng = np.random.default_rng(0)
+    nodes = [node("Compress", ["x", "c"], ["kept"], axis=0), node("Shape", ["kept"], ["n"]), node("Concat", ["n", "four"], ["both"], axis=0),
+             node("ReduceMin", ["both"], ["k"], keepdims=1), node("TopK", ["kept", "k"], ["y", "i"], axis=0)]
+    model = saved(tmp_path / "m.onnx", nodes, {"x": (F32, [9]), "c": (BOOL, [9])}, {"y": (F32, None), "i": (I64, None)}, {"four": [4]}, opset=17)
+    compared(model, tmp_path, [[rng.permutation(9).astype(np.float32) - 12, rng.random(9) < share] for share in (0, 0.2, 0.5, 1)])
+
+
+@pytest.mark.parametrize("seed, center", [(0, 0), (1, 1)])
+def test_non_max_suppression(seed, center, tmp_path):
+    rng = np.random.default_rng(seed)
+    model = saved(tmp_path / "m.onnx", [node("NonMaxSuppression", ["boxes", "scores", "most", "iou", "low"], ["y"], center_point_box=center)],
+                  {"boxes": (F32, [2, 12, 4]), "scores": (F32, [2, 3, 12]), "most": (I64, [1]), "iou": (F32, [1]), "low": (F32, [1])}, {"y": (I64, ["K", 3])})
+    runs = []
+    for most, iou, low in (5, 0.4, 0.3), (0, 0.5, 0), (12, 1, -1), (3, 0.1, 2), (12, 0.3, 0.5):
+        at = rng.random((2, 12, 2)) * 3
+        boxes = np.concatenate([at, rng.random((2, 12, 2)) + 0.5 if center else at + rng.random((2, 12, 2)) + 0.5], 2)
+        scores = rng.permutation(72).reshape(2, 3, 12) / 72
+        runs.append([boxes.astype(np.float32), scores.astype(np.float32), np.array([most]), np.array([iou], np.float32), np.array([low], np.float32)])
+    compared(model, tmp_path, runs, seed=seed)
+
+
+def test_slice(tmp_path):
+    """starts, ends and steps of any sign, within the extents and far beyond them"""
+    rng = np.random.default_rng(0)
+    model = saved(tmp_path / "m.onnx", [node("Slice", ["x", "starts", "ends", "axes", "steps"], ["y"])],
+                  {"x": (F32, [4, 7, 5]), "starts": (I64, [2]), "ends": (I64, [2]), "steps": (I64, [2])}, {"y": (F32, None)}, {"axes": [-1, 1]})
+    far = [2**63 - 1, -2**63]
+    runs = [[rng.random((4, 7, 5), np.float32), *(rng.integers(-9, 10, 2) for _ in range(2)), rng.choice([-7, -3, -2, -1, 1, 2, 3, 7], 2)] for _ in range(40)]
+    runs += [[runs[0][0], np.array([0, -1]), np.array([far[0], far[1]]), np.array([1, -1])], [runs[0][0], np.array([1, 0]), np.array([2, 0]), np.array([1, 1])]]
+    compared(model, tmp_path, runs)
+
+
+def loop_model(path, trip, condition):
+    """h = h * x + 1 in iterations until its sum is above a limit; h, and a stack of h and of the numbers"""
+    inner = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in
+             (("i", I64, []), ("c", BOOL, []), ("h", F32, [3]), ("next", BOOL, []), ("h2", F32, [3]), ("row", F32, [3]), ("number", I64, []))]
+    body = helper.make_graph([node("Mul", ["h", "x"], ["hx"]), node("Add", ["hx", "one"], ["h2"]), node("ReduceSum", ["h2"], ["sum"], keepdims=0),
+                              node("Less", ["sum", "limit"], ["next"]) if condition else node("Identity", ["c"], ["next"]),
+                              node("Identity", ["h2"], ["row"]), node("Identity", ["i"], ["number"])], "body", inner[:3], inner[3:])
+    inputs = {"x": (F32, [3]), "limit": (F32, []), **({"trip": (I64, [])} if trip is None else {})}
+    constants = {"one": np.float32(1), "h0": np.zeros(3, np.float32), **({} if trip is None else {"trip": np.int64(trip)})}
+    return saved(path, [node("Loop", ["trip", "", "h0"], ["h_end", "rows", "numbers"], body=body), node("Exp", ["rows"], ["y"]),
+                        node("ReduceSum", ["numbers"], ["total"], keepdims=0)], inputs,
+                 {"h_end": (F32, [3]), "y": (F32, ["steps", 3]), "total": (I64, [])}, constants)
+
+
+@pytest.mark.parametrize("seed, trip, options", [(0, 10, []), (1, 1, []), (2, 0, []), (3, None, ["--dim=steps=0..20"])])
+def test_loop_that_ends_early(seed, trip, options, tmp_path):
+    model = loop_model(tmp_path / "m.onnx", trip, True)
+    if options:                         # the rows are bounded where the stack itself is called so
+        proto = onnx.load(model)
+        proto.graph.value_info.append(helper.make_tensor_value_info("rows", F32, ["steps", 3]))
+        onnx.save(proto, model)
+    x = np.array([0.5, 1.1, 0.9], np.float32)
+    runs = [[x, np.float32(limit), *([np.int64(t)] if trip is None else [])] for limit in (-5, 4, 12, 1e9) for t in ((0, 7, 20) if trip is None else (0,))]
+    compared(model, tmp_path, runs, *options, seed=seed, exact=False)
+
+
+def test_loop_of_many_steps(tmp_path):
+    """more iterations than --dim allows are an error of the run; a trip that an input says is one of the compiler without a bound"""
+    model = loop_model(tmp_path / "m.onnx", None, False)
+    done = dnncc.run([dnncc.DNNCC, model, "-o", tmp_path / "m.c"])
+    assert done.returncode == dnncc.UNSUPPORTED and "--dim NAME=0..512" in done.stderr, done.stderr
+    proto = onnx.load(model)
+    proto.graph.value_info.append(helper.make_tensor_value_info("rows", F32, ["steps", 3]))
+    onnx.save(proto, model)
+    x = np.array([0.5, 1.1, 0.9], np.float32)
+    compared(model, tmp_path, [[x, np.float32(0), np.int64(t)] for t in (0, 1, 6)], "--dim=steps=0..6", exact=False)
+    with pytest.raises(AssertionError, match="returned -4"):
+        dnncc.run_host(tmp_path / "c" / "host", [x, np.float32(0), np.int64(7)])
+
+
+def test_branches_of_other_shapes(tmp_path):
+    def branch(name, nodes, shape):
+        return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(f"{name}_y", F32, shape)])
+    branches = {"then_branch": branch("a", [node("Concat", ["x", "x"], ["xx"], axis=0), node("Neg", ["xx"], ["a_y"])], [6, 4]),
+                "else_branch": branch("b", [node("Slice", ["x", "zero", "two", "one"], ["b_y"])], [3, 2])}
+    model = saved(tmp_path / "m.onnx", [node("If", ["c"], ["y"], **branches), node("Softmax", ["y"], ["z"], axis=0)],
+                  {"c": (BOOL, []), "x": (F32, [3, 4])}, {"y": (F32, None), "z": (F32, None)}, {"zero": [0], "one": [1], "two": [2]})
+    x = np.random.default_rng(0).random((3, 4), np.float32)
+    compared(model, tmp_path, [[np.bool_(c), x] for c in (True, False)], exact=False)
+
+
+@pytest.mark.parametrize("op", ["ReduceSum", "ReduceMean", "ReduceMax", "ReduceL1"])
+def test_axes_of_a_run(op, tmp_path):
+    model = saved(tmp_path / "m.onnx", [node(op, ["x", "axes"], ["y"], keepdims=1)], {"x": (F32, [3, 4, 5]), "axes": (I64, [2])}, {"y": (F32, None)})
+    x = np.random.default_rng(0).standard_normal((3, 4, 5), np.float32)
+    compared(model, tmp_path, [[x, np.array(axes)] for axes in ((0, 1), (2, 0), (-1, -2))], exact=False)
 
 
 def test_then(tmp_path):
