@@ -16,6 +16,7 @@
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_sort.h"
 #include "ir/loop/loop.h"
+#include "ir/tensor/amounts.h"
 
 bool onnx_is_declared(struct onnx_import *im, const struct onnx_node *n, int output, int rank)
 {
@@ -127,6 +128,23 @@ struct value *onnx_element(struct onnx_import *im, struct value *v, int64_t i)
                 v = op_operand(op, k);
         }
         return v ? compose_pick(im->c, v, 0, i) : NULL;
+}
+
+dim_t onnx_extent_of(struct onnx_import *im, struct onnx_node *n, int output, int dimension,
+                     struct value *v, int64_t i)
+{
+        struct amount amounts[AMOUNTS_MAX];
+        struct value *element = onnx_element(im, v, i);
+        int count;
+
+        if (element && value_amounts(im->m, element, amounts, &count) && count == 1) {
+                dim_t d = amount_dim(amounts[0]);
+                if (dim_equal(d, DIM_NONE))
+                        onnx_invalid(im, n, "a result of extent %lld",
+                                     (long long)amounts[0].number);
+                return d;
+        }
+        return onnx_counted(im, n, output, dimension, element, -1);
 }
 
 struct value *onnx_first(struct onnx_import *im, struct value *x, int axis, dim_t extent)

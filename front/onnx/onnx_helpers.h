@@ -140,6 +140,10 @@ bool onnx_how_many(struct onnx_import *im, struct onnx_node *n, const struct val
 int64_t onnx_counted_most(struct onnx_import *im, struct onnx_node *n, int output, int dimension);
 /* Returns element i of a vector, as a scalar: where it is put together from parts, that part. */
 struct value *onnx_element(struct onnx_import *im, struct value *v, int64_t i);
+/* Returns the extent of a dimension of an output that element i of a vector says: a number, a term,
+ * or counted as onnx_counted says. */
+dim_t onnx_extent_of(struct onnx_import *im, struct onnx_node *n, int output, int dimension,
+                     struct value *v, int64_t i);
 /* Returns the first elements of x along the axis, as many as `extent`. */
 struct value *onnx_first(struct onnx_import *im, struct value *x, int axis, dim_t extent);
 /* Returns the positions of the true ones of flags <n x bool>: known ones, as many as the model

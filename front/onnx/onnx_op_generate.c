@@ -6,6 +6,7 @@
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_texts.h"
 #include "ir/tensor/amounts.h"
+#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_mask.h"
 
 bool onnx_import_constant(struct onnx_import *im, struct onnx_node *n)
@@ -91,6 +92,15 @@ bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "value is %s, want one element",
                                     compose_text(im->c, value->type));
         enum element e = value_element(value);
+        rank = known ? rank : (int)compose_min(type_elements(dims_operand->type), RANK_MAX + 1);
+        if (!known && rank <= RANK_MAX && !onnx_is_declared(im, n, 0, rank)) {
+                for (int d = 0; d < rank; d++) {
+                        dims[d] = onnx_extent_of(im, n, 0, d, onnx_operand_vector(im, n, 0), d);
+                        if (dim_equal(dims[d], DIM_NONE))
+                                return false;
+                }
+                known = true;
+        }
         const struct type *to =
                 known ? compose_type(im->c, e, rank, dims)
                       : onnx_declared_as(
@@ -149,6 +159,30 @@ static bool range_open(struct onnx_import *im, struct onnx_node *n, dim_t *count
         return !dim_equal(*count, DIM_NONE);
 }
 
+/* Returns how many numbers a Range has, as an i64. */
+static struct value *range_length(struct onnx_import *im, struct onnx_node *n)
+{
+        struct compose *c = im->c;
+        struct value *start = onnx_scalar(im, n, 0), *limit = onnx_scalar(im, n, 1),
+                     *delta = onnx_scalar(im, n, 2);
+
+        if (!start || !limit || !delta)
+                return NULL;
+        if (element_is_float(value_element(start))) {
+                struct value *span = sub(c, compose_cast(c, limit, E_F64),
+                                         compose_cast(c, start, E_F64));
+                struct value *count = divide(c, span, compose_cast(c, delta, E_F64));
+                count = compose_unary(c, OP_ceil, count);
+                return compose_cast(c, compose_with(c, OP_max, count, 0), E_I64);
+        }
+        struct value *span = sub(c, compose_cast(c, limit, E_I64), compose_cast(c, start, E_I64));
+        struct value *step = compose_cast(c, delta, E_I64);
+        struct value *one = compose_unary(c, OP_sign, step);
+        struct value *count = plus(c, divide(c, sub(c, span, one), step), 1);
+        struct value *some = compose_with(c, OP_gt, mul(c, span, one), 0);
+        return compose_select(c, some, count, compose_integer(c, E_I64, 0));
+}
+
 bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
 {
         dim_t open;
@@ -175,8 +209,13 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
                 to = compose_type(im->c, e, 1, (const dim_t[]){ dim_of(count) });
         } else if (range_open(im, n, &open)) {
                 to = compose_type(im->c, e, 1, &open);
-        } else {
+        } else if (onnx_is_declared(im, n, 0, 1)) {
                 to = onnx_declared_as(im, n, 0, e, 1);
+        } else {
+                open = onnx_counted(im, n, 0, 0, range_length(im, n), -1);
+                if (dim_equal(open, DIM_NONE))
+                        return false;
+                to = compose_type(im->c, e, 1, &open);
         }
         start = onnx_scalar(im, n, 0);
         delta = onnx_scalar(im, n, 2);

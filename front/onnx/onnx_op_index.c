@@ -79,16 +79,16 @@ bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "index tuples of %lld for rank %d and batch_dims %lld",
                                     (long long)tuple, value_rank(x), (long long)batch);
         for (int d = 0; d < last; d++) {
-                if (d < batch && value_extent(indices, d) != value_extent(x, d))
+                if (d < batch && !dim_equal(indices->type->dims[d], x->type->dims[d]))
                         return onnx_invalid(
                                 im, n,
                                 "batch dimension %d is %lld in the operand and %lld in the indices",
                                 d, (long long)value_extent(x, d),
                                 (long long)value_extent(indices, d));
-                dims[rank++] = dim_of(value_extent(indices, d));
+                dims[rank++] = indices->type->dims[d];
         }
         for (int d = (int)(batch + tuple); d < value_rank(x); d++)
-                dims[rank++] = dim_of(value_extent(x, d));
+                dims[rank++] = x->type->dims[d];
         if (!compose_type(im->c, value_element(x), rank, dims))
                 return false;
         struct attr *attrs = attrs_new(im->m, OP_gather_nd);

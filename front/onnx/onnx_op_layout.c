@@ -108,6 +108,46 @@ static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t ext
                                              (long long)sum, (long long)extent);
 }
 
+/* Splits into parts of extents that only a run knows. */
+static bool split_counted(struct onnx_import *im, struct onnx_node *n, int axis, int outputs)
+{
+        struct value *x = n->inputs[0], *sizes = onnx_operand_vector(im, n, 1),
+                     *start = compose_integer(im->c, E_I64, 0);
+        int64_t ones[RANK_MAX], zeros[RANK_MAX] = { 0 };
+        const int rank = value_rank(x);
+        dim_t dims[RANK_MAX];
+
+        if (!sizes || value_extent(sizes, 0) != outputs)
+                return onnx_invalid(im, n, "split has not one value for each of %d outputs",
+                                    outputs);
+        for (int d = 0; d < rank; d++) {
+                ones[d] = 1;
+                dims[d] = x->type->dims[d];
+        }
+        const int64_t most = dim_bound(im->m, dims[axis]);
+        for (int i = 0; i < outputs; i++) {
+                struct value *size = onnx_element(im, sizes, i), *starts[3];
+                if (i < n->output_count && n->wanted[i]) {
+                        dims[axis] = onnx_counted(im, n, i, axis, size, most);
+                        if (dim_equal(dims[axis], DIM_NONE))
+                                return false;
+                        starts[0] = constant_ints(im->m, zeros, axis);
+                        starts[1] = compose_reshape(im->c, start, 1, (const dim_t[]){ dim_of(1) });
+                        starts[2] = constant_ints(im->m, zeros, rank - 1 - axis);
+                        struct value *operands[3] = { x, build_concat(&im->b, starts, 3, 0),
+                                                      constant_ints(im->m, ones, rank) };
+                        if (!operands[1] ||
+                            !onnx_output(n, i,
+                                         value_build(&im->b, OP_slice, operands, 3, NULL,
+                                                     compose_type(im->c, value_element(x), rank,
+                                                                  dims))))
+                                return false;
+                }
+                start = add(im->c, start, size);
+        }
+        return true;
+}
+
 bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -116,6 +156,13 @@ bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, value_rank(x), &axis))
                 return false;
+        if (n->opset >= 13 && onnx_input(n, 1) && !value_is_constant(n->inputs[1])) {
+                bool declared = true;
+                for (int i = 0; i < outputs; i++)
+                        declared &= onnx_is_declared(im, n, i, value_rank(x));
+                if (!declared)
+                        return split_counted(im, n, axis, outputs);
+        }
         if (!split_sizes(im, n, value_extent(x, axis), axis, sizes, outputs))
                 return false;
         for (int i = 0; i < n->output_count; i++) {
@@ -347,14 +394,49 @@ static struct value *pad_value(struct onnx_import *im, struct onnx_node *n)
         return onnx_same_element(im, n, v, 2) ? onnx_scalar(im, n, 2) : NULL;
 }
 
+/* Returns the type of a result that is padded by amounts of a run, along known axes. */
+static const struct type *padded_type(struct onnx_import *im, struct onnx_node *n,
+                                      struct value *pads, int count)
+{
+        const struct type *x = n->inputs[0]->type;
+        int64_t listed[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        bool known = true;
+
+        for (int d = 0; d < x->rank; d++) {
+                listed[d] = d;
+                dims[d] = x->dims[d];
+        }
+        if (onnx_input(n, 3) && !onnx_operand_ints(im, n, 3, listed, RANK_MAX, &count, &known))
+                return NULL;
+        if (!known) {
+                onnx_unsupported(im, n, "axes that only a run knows, of a result whose shape is "
+                                        "not declared");
+                return NULL;
+        }
+        for (int i = 0; i < count; i++) {
+                int axis;
+                if (!onnx_axis(im, n, listed[i], x->rank, &axis))
+                        return NULL;
+                struct value *before = onnx_element(im, pads, i),
+                             *behind = onnx_element(im, pads, count + i);
+                struct value *size = add(im->c, compose_extent(im->c, x->dims[axis]), before);
+                size = compose_reshape(im->c, add(im->c, size, behind), 1,
+                                       (const dim_t[]){ dim_of(1) });
+                dims[axis] = onnx_extent_of(im, n, 0, axis, size, 0);
+                if (dim_equal(dims[axis], DIM_NONE))
+                        return NULL;
+        }
+        return compose_type(im->c, x->element, x->rank, dims);
+}
+
 static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, int mode, struct value *value)
 {
         struct value *x = n->inputs[0], *pads = onnx_operand_vector(im, n, 1);
         int rank = value_rank(x);
-        const struct type *to = onnx_declared_as(im, n, 0, value_element(x), rank);
         struct value *axes = NULL;
 
-        if (!pads || !to)
+        if (!pads)
                 return false;
         int64_t count = value_extent(pads, 0) / 2;
         if (onnx_input(n, 3) && !(axes = onnx_operand_vector(im, n, 3)))
@@ -363,6 +445,11 @@ static bool pad_dynamic(struct onnx_import *im, struct onnx_node *n, int mode, s
                 return onnx_invalid(im, n, "pads has %lld values for %lld axes",
                                     (long long)value_extent(pads, 0),
                                     (long long)(axes ? value_extent(axes, 0) : rank));
+        const struct type *to = onnx_is_declared(im, n, 0, rank)
+                                        ? onnx_declared_as(im, n, 0, value_element(x), rank)
+                                        : padded_type(im, n, pads, (int)count);
+        if (!to)
+                return false;
         struct value *low = build_slice(&im->b, pads, (const int64_t[]){ 0 },
                                         (const int64_t[]){ 1 }, (const dim_t[]){ dim_of(count) });
         if (axes)

@@ -233,8 +233,22 @@ bool onnx_import_expand(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_operand_amounts(im, n, 1, shape, RANK_MAX, &count, &known))
                 return false;
+        struct value *vector = known ? NULL : onnx_operand_vector(im, n, 1);
+        const bool counts = !known && vector &&
+                            !onnx_is_declared(im, n, 0, -1) && value_extent(vector, 0) <= RANK_MAX;
+        count = counts ? (int)value_extent(vector, 0) : count;
         int rank = value_rank(x) > count ? value_rank(x) : count;
-        if (known) {
+        if (counts) {
+                /* An extent of x that is not 1 stays: the shape must have the same, or 1. */
+                for (int d = 0; d < rank; d++) {
+                        int a = d - (rank - t->rank), b = d - (rank - count);
+                        dims[d] = a >= 0 ? t->dims[a] : dim_of(1);
+                        if (dim_is(dims[d], 1) && b >= 0)
+                                dims[d] = onnx_extent_of(im, n, 0, d, vector, b);
+                        if (dim_equal(dims[d], DIM_NONE))
+                                return false;
+                }
+        } else if (known) {
                 for (int d = 0; d < rank; d++) {
                         int a = d - (rank - t->rank), b = d - (rank - count);
                         dim_t have = a >= 0 ? t->dims[a] : dim_of(1),
@@ -303,6 +317,29 @@ static struct value *tile_some(struct onnx_import *im, struct value *x, int64_t 
                 value_rank(x), dims);
 }
 
+/* Repeats x as often as only a run knows: along each axis, element i is that at i % extent. */
+static bool tile_counted(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0], *repeats = onnx_operand_vector(im, n, 1);
+
+        if (!repeats || value_extent(repeats, 0) != value_rank(x))
+                return onnx_invalid(im, n, "repeats has not one value for each of %d dimensions",
+                                    value_rank(x));
+        for (int d = 0; d < value_rank(n->inputs[0]) && x; d++) {
+                struct value *times = onnx_element(im, repeats, d);
+                if (times && value_is_constant(times) && constant_element(times->constant, 0).i == 1)
+                        continue;
+                struct value *extent = compose_extent(im->c, x->type->dims[d]);
+                dim_t tiled = onnx_counted(im, n, 0, d,
+                                           compose_binary(im->c, OP_mul, times, extent), -1);
+                if (dim_equal(tiled, DIM_NONE))
+                        return false;
+                struct value *at = build_iota(&im->b, type_tensor(im->m, E_I64, 1, &tiled), 0);
+                x = build_gather(&im->b, x, compose_binary(im->c, OP_rem, at, extent), d);
+        }
+        return x && onnx_output(n, 0, x);
+}
+
 bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -322,6 +359,8 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
                                 return onnx_invalid(im, n, "repeats[%d] is %lld", d,
                                                     (long long)repeats[d]);
                 to = compose_type_static(im->c, value_element(x), rank, extents);
+        } else if (!onnx_is_declared(im, n, 0, rank)) {
+                return tile_counted(im, n);
         } else {
                 to = onnx_declared_as(im, n, 0, value_element(x), rank);
                 for (int d = 0; to && d < rank; d++) {

@@ -121,6 +121,36 @@ def test_slice(tmp_path):
     compared(model, tmp_path, runs)
 
 
+@pytest.mark.parametrize("element", [np.float32, np.int64, np.int32])
+def test_range(element, tmp_path):
+    kind = helper.np_dtype_to_tensor_dtype(np.dtype(element))
+    model = saved(tmp_path / "m.onnx", [node("Range", ["start", "limit", "delta"], ["y"])], {name: (kind, []) for name in ("start", "limit", "delta")},
+                  {"y": (kind, ["steps"])})
+    numbers = [(0, 10, 1), (5, 5, 1), (5, 2, 1), (7, -3, -2), (-3, 8, 4), (0, 30, 1), (1, 2, 7)]
+    compared(model, tmp_path, [[element(x) for x in n] for n in numbers], "--dim=steps=0..30")
+    with pytest.raises(AssertionError, match="returned -4"):
+        dnncc.run_host(tmp_path / "c" / "host", [element(x) for x in (0, 31, 1)])
+
+
+def test_shapes_of_a_run(tmp_path):
+    """ConstantOfShape, Expand, Tile and Pad by amounts that inputs say, each bounded by the name of its extent"""
+    nodes = [node("Concat", ["n", "three"], ["shape"], axis=0), node("ConstantOfShape", ["shape"], ["c"], value=helper.make_tensor("v", F32, [1], [2.5])),
+             node("Expand", ["x", "shape"], ["e"]), node("Tile", ["x", "repeats"], ["t"]), node("Pad", ["x", "pads", "value"], ["p"], mode="constant")]
+    model = saved(tmp_path / "m.onnx", nodes, {"x": (F32, [1, 3]), "n": (I64, [1]), "repeats": (I64, [2]), "pads": (I64, [4])},
+                  {"c": (F32, ["C", 3]), "e": (F32, ["E", 3]), "t": (F32, ["T", "S"]), "p": (F32, ["P", "Q"])}, {"three": [3], "value": np.float32(7)})
+    rng = np.random.default_rng(0)
+    runs = [[rng.random((1, 3), np.float32), np.array([n]), np.array(r), np.array(p)] for n, r, p in
+            ((1, (1, 1), (0, 0, 0, 0)), (4, (3, 2), (1, 2, 3, 0)), (9, (0, 4), (0, -1, 2, 1)))]
+    compared(model, tmp_path, runs, *(f"--dim={name}=0..12" for name in "CETSPQ"))
+
+
+def test_split(tmp_path):
+    rng = np.random.default_rng(0)
+    model = saved(tmp_path / "m.onnx", [node("Split", ["x", "sizes"], ["a", "b", "c"], axis=1)], {"x": (F32, [2, 7, 3]), "sizes": (I64, [3])},
+                  {name: (F32, None) for name in "abc"})
+    compared(model, tmp_path, [[rng.random((2, 7, 3), np.float32), np.array(sizes)] for sizes in ((7, 0, 0), (2, 3, 2), (0, 1, 6))])
+
+
 def loop_model(path, trip, condition):
     """h = h * x + 1 in iterations until its sum is above a limit; h, and a stack of h and of the numbers"""
     inner = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in
