@@ -517,8 +517,22 @@ static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g
                 const struct onnx_binding *b =
                         map_get(im->model->dims, o->dims[i],
                                 (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
-                if (!b->used)
+                if (!b->used && !b->at_run)
                         ok = no_such_dim(im, g, o->dims[i]);
+        }
+        return ok;
+}
+
+bool onnx_check_dims_used(struct onnx_import *im)
+{
+        const struct import_options *o = im->options;
+        bool ok = true;
+        for (int i = 0; i < o->dim_count && !im->unsupported_count; i++) {
+                const struct onnx_binding *b =
+                        map_get(im->model->dims, o->dims[i],
+                                (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
+                if (!b->used)
+                        ok = no_such_dim(im, im->model->proto->graph, o->dims[i]);
         }
         return ok;
 }

@@ -71,11 +71,15 @@ int64_t onnx_counted_most(struct onnx_import *im, struct onnx_node *n, int outpu
 
         if (!dim_equal(d, DIM_NONE))
                 return dim_bound(im->m, d);
+        struct onnx_binding *b = map_get(im->model->dims, name, strlen(name));
+        if (b && b->at_run) {
+                b->used = true;
+                return b->extent;
+        }
         onnx_unsupported(im, n,
-                         "extent %d of output %d depends on run-time values, without a bound; "
-                         "declare it in the model (value_info), as a number or as a name that "
-                         "--dim NAME=0..512 bounds",
-                         dimension, output);
+                         "extent %d of output %d depends on run-time values: bound it by --dim "
+                         "%s=0..512, or declare it in the model (value_info)",
+                         dimension, output, text_safe(im->arena, name, strlen(name)));
         return -1;
 }
 
@@ -104,7 +108,7 @@ dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int 
                                                      : "as those of too many others do");
                 return DIM_NONE;
         }
-        if (most < 0 && onnx_counted_most(im, n, output, dimension) < 0)
+        if (most < 0 && (most = onnx_counted_most(im, n, output, dimension)) < 0)
                 return DIM_NONE;
         if (dim_equal(d, DIM_NONE)) {
                 d = dim_counted(im->m, name, compose_min(most, NUMBER_MAX));

@@ -301,6 +301,7 @@ static bool import_main(struct onnx_import *im)
         int count, *order = arrange(im, &wanted, f, w, &count);
         onnx_wiring_free(w);
         return order && onnx_nodes(im, g->node, order, count) && onnx_check_seed_used(im) &&
+               onnx_check_dims_used(im) &&
                onnx_check_texts_used(im) &&
                yield_outputs(im, &wanted, f);
 }

@@ -283,6 +283,8 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
 /* Sets model->seed as --seed says, behind the inputs of the model, of which it becomes one where
  * the option asks for that. */
 bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct function *f);
+/* Checks that each --dim names an extent of the file, or one that the run of a node counts. */
+bool onnx_check_dims_used(struct onnx_import *im);
 /* Checks that a node needs the seed, if --seed gives one. */
 bool onnx_check_seed_used(struct onnx_import *im);
 

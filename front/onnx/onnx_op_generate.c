@@ -169,13 +169,14 @@ static struct value *range_length(struct onnx_import *im, struct onnx_node *n)
         if (!start || !limit || !delta)
                 return NULL;
         if (element_is_float(value_element(start))) {
-                struct value *span = sub(c, compose_cast(c, limit, E_F64),
-                                         compose_cast(c, start, E_F64));
+                limit = compose_cast(c, limit, E_F64);
+                struct value *span = sub(c, limit, compose_cast(c, start, E_F64));
                 struct value *count = divide(c, span, compose_cast(c, delta, E_F64));
                 count = compose_unary(c, OP_ceil, count);
                 return compose_cast(c, compose_with(c, OP_max, count, 0), E_I64);
         }
-        struct value *span = sub(c, compose_cast(c, limit, E_I64), compose_cast(c, start, E_I64));
+        limit = compose_cast(c, limit, E_I64);
+        struct value *span = sub(c, limit, compose_cast(c, start, E_I64));
         struct value *step = compose_cast(c, delta, E_I64);
         struct value *one = compose_unary(c, OP_sign, step);
         struct value *count = plus(c, divide(c, sub(c, span, one), step), 1);

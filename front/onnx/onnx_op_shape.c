@@ -327,11 +327,12 @@ static bool tile_counted(struct onnx_import *im, struct onnx_node *n)
                                     value_rank(x));
         for (int d = 0; d < value_rank(n->inputs[0]) && x; d++) {
                 struct value *times = onnx_element(im, repeats, d);
-                if (times && value_is_constant(times) && constant_element(times->constant, 0).i == 1)
+                if (times && value_is_constant(times) &&
+                    constant_element(times->constant, 0).i == 1)
                         continue;
                 struct value *extent = compose_extent(im->c, x->type->dims[d]);
-                dim_t tiled = onnx_counted(im, n, 0, d,
-                                           compose_binary(im->c, OP_mul, times, extent), -1);
+                struct value *count = compose_binary(im->c, OP_mul, times, extent);
+                dim_t tiled = onnx_counted(im, n, 0, d, count, -1);
                 if (dim_equal(tiled, DIM_NONE))
                         return false;
                 struct value *at = build_iota(&im->b, type_tensor(im->m, E_I64, 1, &tiled), 0);

@@ -9,7 +9,8 @@ import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("support", "models")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("support", "models", "extents")]
+import detector as detector_network  # noqa: E402
 import dnncc  # noqa: E402
 import processor  # noqa: E402
 
@@ -165,13 +166,9 @@ def loop_model(path, trip, condition):
                  {"h_end": (F32, [3]), "y": (F32, ["steps", 3]), "total": (I64, [])}, constants)
 
 
-@pytest.mark.parametrize("seed, trip, options", [(0, 10, []), (1, 1, []), (2, 0, []), (3, None, ["--dim=steps=0..20"])])
+@pytest.mark.parametrize("seed, trip, options", [(0, 10, []), (1, 1, []), (2, 0, []), (3, None, ["--dim=rows_count=0..20"])])
 def test_loop_that_ends_early(seed, trip, options, tmp_path):
     model = loop_model(tmp_path / "m.onnx", trip, True)
-    if options:                         # the rows are bounded where the stack itself is called so
-        proto = onnx.load(model)
-        proto.graph.value_info.append(helper.make_tensor_value_info("rows", F32, ["steps", 3]))
-        onnx.save(proto, model)
     x = np.array([0.5, 1.1, 0.9], np.float32)
     runs = [[x, np.float32(limit), *([np.int64(t)] if trip is None else [])] for limit in (-5, 4, 12, 1e9) for t in ((0, 7, 20) if trip is None else (0,))]
     compared(model, tmp_path, runs, *options, seed=seed, exact=False)
@@ -181,7 +178,7 @@ def test_loop_of_many_steps(tmp_path):
     """more iterations than --dim allows are an error of the run; a trip that an input says is one of the compiler without a bound"""
     model = loop_model(tmp_path / "m.onnx", None, False)
     done = dnncc.run([dnncc.DNNCC, model, "-o", tmp_path / "m.c"])
-    assert done.returncode == dnncc.UNSUPPORTED and "--dim NAME=0..512" in done.stderr, done.stderr
+    assert done.returncode == dnncc.UNSUPPORTED and "--dim rows_count=0..512" in done.stderr, done.stderr
     proto = onnx.load(model)
     proto.graph.value_info.append(helper.make_tensor_value_info("rows", F32, ["steps", 3]))
     onnx.save(proto, model)
@@ -288,3 +285,73 @@ def test_check(tmp_path):
 def test_not_yet(options, tmp_path):
     done = dnncc.run([dnncc.DNNCC, detector(tmp_path / "m.onnx"), *options, "-o", tmp_path / ("m.cu" if "cuda" in options[0] else "m.c")])
     assert done.returncode == dnncc.UNSUPPORTED and "'kept_count'" in done.stderr, done.stderr
+
+
+# ---- networks ----
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(len(TARGETS)))
+def test_detector(seed, tmp_path):
+    """with no box, some, and as many as there may be"""
+    model = detector_network.save(tmp_path / "m.onnx", seed=seed)
+    image = np.random.default_rng(seed).random((1, 3, 64, 64), np.float32)
+    compared(model, tmp_path, [[image, np.array([low], np.float32)] for low in (2, 0.8, 0.6, 0.5, 0)], seed=seed, exact=False)
+
+
+class Chain:
+    """operations on [?, 6], each of which may keep some rows, or repeat some, of what was there before"""
+    def __init__(self, seed):
+        self.rng, self.nodes, self.constants = np.random.default_rng(seed), [], {}
+
+    def constant(self, array):
+        self.constants[f"c{len(self.constants)}"] = array
+        return f"c{len(self.constants) - 1}"
+
+    def node(self, op, inputs, count=1, **attributes):
+        outputs = [f"v{len(self.nodes)}_{k}" for k in range(count)]
+        self.nodes.append(node(op, [x if isinstance(x, str) else self.constant(x) for x in inputs], outputs, **attributes))
+        return outputs[0] if count == 1 else outputs
+
+    def mapped(self, x): return self.node(self.rng.choice(["Relu", "Tanh", "Neg"]), [x])
+    def product(self, x): return self.node("MatMul", [x, self.rng.standard_normal((6, 6)).astype(np.float32) / 3])
+    def shared(self, x): return self.node("Softmax", [x], axis=int(self.rng.integers(2)))
+    def doubled(self, x): return self.node("Concat", [x, self.node("Neg", [x])], axis=0) if self.rng.random() < 0.3 else x
+    def less(self, x): return self.node("Sub", [x, self.node("ReduceMean", [x, np.array([0])], keepdims=1)])
+
+    def kept(self, x):
+        large = self.node("Greater", [self.node("ReduceMax", [x, np.array([1])], keepdims=0), np.float32(self.rng.choice([-0.2, 0.1, 0.3]))])
+        return self.node("Compress", [x, large], axis=0)
+
+    def found(self, x):
+        rows = self.node("Gather", [self.node("NonZero", [self.node("Greater", [x, np.float32(0.2)])]), np.int64(0)], axis=0)
+        return self.node("Gather", [x, rows], axis=0) if self.rng.random() < 0.3 else x
+
+    def best(self, x):
+        column = self.node("Gather", [x, np.int64(self.rng.integers(6))], axis=1)
+        count = self.node("Min", [self.node("Shape", [column]), np.array([int(self.rng.integers(1, 9))])])
+        return self.node("Gather", [x, self.node("TopK", [column, count], 2, axis=0, largest=int(self.rng.integers(2)))[1]], axis=0)
+
+    def attended(self, x):
+        shares = self.node("Softmax", [self.node("MatMul", [x, self.node("Transpose", [x], perm=[1, 0])])], axis=-1)
+        return self.node("MatMul", [shares, x])
+
+    def save(self, path, length, rows):
+        x, outputs = "x", {}
+        steps = [self.mapped, self.product, self.shared, self.doubled, self.less, self.kept, self.found, self.best, self.attended]
+        for k in range(length):
+            x = self.kept(x) if k == 1 else self.rng.choice(steps)(x)
+            if self.rng.random() < 0.3 and x != "x":
+                outputs[x] = F32, None
+        x = self.node("Identity", [x])
+        return saved(path, self.nodes, {"x": (F32, [rows, 6])}, {**outputs, x: (F32, None)}, self.constants)
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("seed", range(80))
+def test_random(seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    n = int(rng.choice([1, 7, 16, 17, 40]))
+    model = Chain(seed).save(tmp_path / "m.onnx", 9, "N" if seed % 2 else n)
+    sizes = (0, 1, n) if seed % 2 else (n,)
+    runs = [[(rng.standard_normal((size, 6)) * scale).astype(np.float32)] for size in sizes for scale in (0, 0.3, 1)]
+    compared(model, tmp_path, runs, *([f"--dim=N=0..{n}"] if seed % 2 else []), *(["--exact"] if seed % 3 == 0 else []), seed=seed, exact=False)
