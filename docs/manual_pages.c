@@ -166,7 +166,10 @@ void print_man_ir(void)
              "a semicolon begins a comment, which behind an operation names the model's "
              "node.\n.PP\n"
              "A .dnn file begins with \"dnn 3\": whole tensors with their types, each value "
-             "assigned once. A .loops file begins with \"loop 1\": "
+             "assigned once. An input that the caller keeps from run to run says which output is "
+             "its value in the next one, and how far its rows are in use: %past \"past\" next "
+             "\"present\" along 1 to P; a line next P = P + N says it of an extent. "
+             "A .loops file begins with \"loop 1\": "
              "buffers, kernels that are loops over their elements, and main, which calls them (of "
              "several entries, a main each).");
         puts(".SH EXAMPLES");
