@@ -17,7 +17,6 @@ enum { RATE = 16000, BEFORE = 64, BLOCK = NET_INPUT_ELEMS - BEFORE, PAUSE = RATE
 static const float BEGIN = 0.5f, END = 0.35f;
 
 struct listener {
-        float state[NET_STATEN_ELEMS];
         float samples[NET_INPUT_ELEMS];
         unsigned long heard, quiet;             /* They are in samples; quiet is where END began, 0
                                                  * where it did not. */
@@ -30,15 +29,13 @@ struct listener {
 static float listen(struct listener *l, const float *block, size_t count)
 {
         NET_WORKSPACE_DEFINE(workspace);
-        float next[NET_STATEN_ELEMS], speech = 0;
+        NET_STATE_DEFINE(state);        /* It is what the network remembers. */
+        float speech = 0;
         const int64_t rate = RATE;
         memmove(l->samples, l->samples + BLOCK, BEFORE * sizeof *l->samples);
         memset(l->samples + BEFORE, 0, BLOCK * sizeof *l->samples);
         memcpy(l->samples + BEFORE, block, count * sizeof *block);
-        if (net_run(workspace, l->samples, l->state, &rate, &speech, next))
-                return -1;
-        memcpy(l->state, next, sizeof next);
-        return speech;
+        return net_run(workspace, &state, l->samples, &rate, &speech) ? -1 : speech;
 }
 
 static void tell(struct listener *l, unsigned long at, int speaking)

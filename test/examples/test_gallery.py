@@ -6,6 +6,7 @@ import json
 import re
 import resource
 import struct
+import sys
 
 import numpy as np
 import onnx
@@ -115,6 +116,77 @@ def test_story_refuses(tmp_path):
         assert refused(program, 2, tmp_path / "x") == f"story: {tmp_path}/x: {early}\n"
     assert refused(program, 2, tmp_path / "absent").endswith("cannot open it\n")
     refused(program, 1, tmp_path / "vocabulary", "129")
+    refused(program, 1)
+
+
+# ---- llm ----
+
+@pytest.fixture(scope="module")
+def llm(tmp_path_factory):
+    """the example with the model that its script makes, which is valid; sanitized"""
+    folder = tmp_path_factory.mktemp("llm")
+    script = ROOT / "examples" / "llm" / "cached.py"
+    done = dnncc.run([sys.executable, script, gallery.model("stories260k_prefill"), folder / "cached.onnx"])
+    assert done.returncode == 0, done.stderr
+    onnx.checker.check_model(str(folder / "cached.onnx"), full_check=True)
+    build("llm", sanitize=True, options=[f"MODEL={folder / 'cached.onnx'}", f"NET={folder / 'net'}", f"OUT={folder / 'out'}"])
+    return folder
+
+
+def test_llm(llm):
+    """token for token what onnxruntime says of the network that looks at everything is the likeliest; at temperatures one of many, by the seed"""
+    program, words = llm / "out" / "llm", vocabulary(llm / "vocabulary")
+    want = "".join("\n" if t == 13 else PIECES.get(t, f"<{t}>") for t in likeliest(128)[1:])
+    assert run(program, words).startswith(want.removeprefix(" "))
+    warm = [run(program, words, "", "1.2", str(seed)) for seed in (5, 5, 6)]
+    assert warm[0] == warm[1] != warm[2]
+
+
+def test_llm_text(llm):
+    """a prompt, in one piece of 64 tokens or in several, goes on as if it had been told token by token; each token is a character here"""
+    signs = vocabulary(llm / "signs", {k: chr(0x4e00 + k) for k in range(512)})
+    told = "".join(chr(0x4e00 + k) for k in likeliest(120)[1:])
+    for count in (1, 3, 64, 65, 100):
+        assert run(llm / "out" / "llm", signs, told[:count]).startswith(told), count
+
+
+ENCODE = """
+#include <stdio.h>
+#include <stdlib.h>
+#include "vocabulary.h"
+int main(int count, char **arguments)
+{
+        static struct vocabulary v;
+        int tokens[16], n = count == 4 && !vocabulary_read(&v, arguments[1], atoi(arguments[3])) ? vocabulary_encode(&v, arguments[2], 16, tokens) : -2;
+        for (int i = 0; i < n; i++)
+                printf("%d ", tokens[i]);
+        free(v.bytes);
+        return n < 0 ? -n : 0;
+}
+"""
+
+
+def test_vocabulary(tmp_path):
+    """byte pair encoding: the pair of the highest score first; bytes where a character has no token"""
+    (tmp_path / "encode.c").write_text(ENCODE)
+    support = ROOT / "examples" / "support"
+    run("gcc", *gallery.SANITIZE.split(), *dnncc.STRICT, f"-I{support}", tmp_path / "encode.c", support / "vocabulary.c", support / "file.c", "-o", tmp_path / "encode")
+    pieces = ["<unk>", "<s>", "</s>", *(f"<0x{b:02X}>" for b in range(256)), " ", "a", "b", "c", "ab", "bc", "abc", " a", "\u00e9"]
+    scores = {"ab": 1, "bc": 2, "abc": 3, " a": 0}
+    data = [p.encode() for p in pieces]
+    (tmp_path / "v").write_bytes(struct.pack("<i", 6) + b"".join(struct.pack("<fi", scores.get(p, -9), len(d)) + d for p, d in zip(pieces, data)))
+
+    def encoded(text):
+        return [pieces[int(k)] for k in run(tmp_path / "encode", tmp_path / "v", text, str(len(pieces))).split()]
+    assert encoded("a") == [" a"] and encoded("ab") == [" ", "ab"] and encoded("abc") == [" ", "abc"] and encoded("abbc") == [" ", "ab", "bc"]
+    assert encoded("\u00e9c") == [" ", "\u00e9", "c"] and encoded("\u00e8") == [" ", "<0xC3>", "<0xA8>"] and encoded("") == []
+    assert dnncc.run([tmp_path / "encode", tmp_path / "v", "x" * 17, str(len(pieces))]).returncode == 1
+
+
+def test_llm_refuses(llm):
+    program, words = llm / "out" / "llm", vocabulary(llm / "vocabulary")
+    assert refused(program, 2, words, "x" * 600).endswith("the text is too long, or has bytes without a token\n")
+    assert refused(program, 2, llm / "absent").endswith("cannot open it\n")
     refused(program, 1)
 
 
@@ -626,7 +698,7 @@ def test_pages():
     assert all(len(path.read_text().splitlines()) <= 120 for path in ROOT.glob("examples/*/main.c"))
     assert all(len(path.read_text().splitlines()) <= 300 for path in ROOT.glob("examples/support/*.[ch]"))
     gallery_page, cmake = (ROOT / "examples" / "README.md").read_text(), (ROOT / "examples" / "CMakeLists.txt").read_text()
-    assert {path.parent.name for path in ROOT.glob("examples/*/Makefile")} == {*ALL, "firmware", "cuda", "vta"}     # which are for other machines
+    assert {path.parent.name for path in ROOT.glob("examples/*/Makefile")} == {*ALL, "llm", "firmware", "cuda", "vta"}     # whose model is made first, which are for other machines
     for name, needs in ALL.items():
         make = (ROOT / "examples" / name / "Makefile").read_text()
         page = (ROOT / "examples" / name / "README.md").read_text()

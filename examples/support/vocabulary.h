@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/* The tokens of a language model, in the format of llama2.c: the longest length, and for each token
+ * a score, a length, and its bytes. */
+#ifndef SUPPORT_VOCABULARY_H
+#define SUPPORT_VOCABULARY_H
+
+enum { VOCABULARY_MOST = 32768 };
+
+struct piece {
+        const char *text;               /* It does not end in a zero. */
+        int length;
+        float score;                    /* Of two pairs that may be joined the higher one is. */
+};
+struct vocabulary {
+        unsigned char *bytes;           /* They are the file's bytes, which the caller frees. */
+        int count;
+        struct piece pieces[VOCABULARY_MOST];
+};
+
+/* Reads `count` tokens. */
+const char *vocabulary_read(struct vocabulary *v, const char *path, int count);
+/* Writes a token to standard output at once. One that stands for a byte is written <0x0A>; the blank
+ * that begins a word is left out where the text begins. */
+void vocabulary_print(const struct vocabulary *v, int token, int first);
+/* Writes the tokens of a text, as if a blank stood before it, and returns how many there are, or -1:
+ * more than `most`. Characters become tokens, those without one their bytes; then the pair that makes
+ * the token of the highest score is joined, until none makes one (byte pair encoding). */
+int vocabulary_encode(const struct vocabulary *v, const char *text, int most, int *tokens);
+
+#endif
