@@ -149,6 +149,11 @@ struct value *onnx_sequence_new(struct onnx_import *im, enum element e, struct v
                                 int count);
 /* Returns an optional tensor, or an optional sequence, without a value. */
 struct value *onnx_absent_new(struct onnx_import *im, enum element e, bool sequence);
+/* Returns a map of keys, i64 or texts, and as many values. A row that takes one has ONNX_MAPS for
+ * its lists. */
+enum { ONNX_MAPS = 1 | 1 << 30 };
+struct value *onnx_map_new(struct onnx_import *im, struct value *keys, struct value *values);
+bool onnx_is_map(const struct value *v);
 /* Returns the items, and sets *count to their number; an optional has none. */
 struct value *const *onnx_sequence_items(const struct value *v, int *count);
 

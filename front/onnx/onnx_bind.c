@@ -640,11 +640,60 @@ static struct value *add_list(struct onnx_import *im, struct function *f, const 
         return onnx_sequence_new(im, e, items, count);
 }
 
+/* Makes the inputs "NAME.keys" and "NAME.values" of a map with so many entries, by --input NAME=N.
+ * Returns false after an error. */
+static bool bind_map(struct onnx_import *im, struct function *f, const Onnx__ValueInfoProto *v,
+                     struct value **value)
+{
+        const Onnx__TypeProto__Map *map = v->type->map_type;
+        const Onnx__TypeProto *of = map->value_type;
+        const char *option = option_of(im, v->name), *name = onnx_string(im->m->arena, v->name);
+        const char *shown = SAFE(im, v->name), *parts[2] = { "keys", "values" };
+        struct value *made[2];
+        enum element e[2];
+        int64_t dims[RANK_MAX];
+        int rank;
+
+        if (!of || of->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE ||
+            !element_from_onnx(map->key_type, &e[0]) ||
+            !element_from_onnx(of->tensor_type->elem_type, &e[1]) ||
+            (e[0] != E_I64 && e[0] != E_STRING) ||
+            (e[1] != E_I64 && e[1] != E_F32 && e[1] != E_F64 && e[1] != E_STRING)) {
+                onnx_list(im, "input '%s' is a map of other types than are supported", shown);
+                return true;
+        }
+        if (!option) {
+                onnx_list(im,
+                          "input '%s' is a map, which is supported where it is stated how many "
+                          "entries it has: add --input %s=3",
+                          shown, shown);
+                return true;
+        }
+        if (!shape_parse(im->arena, strrchr(option, '=') + 1, dims, &rank) || rank != 1)
+                return usage(im, "--input %s: want NAME=N, so many entries of a map",
+                             safe(im, option));
+        for (int i = 0; i < 2; i++) {
+                struct onnx_declaration d = { .rank = 1, .dims = dims, .element = e[i] };
+                const char *port = arena_printf(im->m->arena, "%s.%s", name, parts[i]);
+                d.type = onnx_static_type(im, &d);
+                const struct type *type =
+                        bounded_type(im, arena_printf(im->arena, "input '%s'", shown), &d);
+                made[i] = !type              ? NULL
+                          : e[i] == E_STRING ? add_texts(im, f, port, type)
+                                             : add_input(im, f, port, type);
+                if (!made[i])
+                        return false;
+        }
+        return (*value = onnx_map_new(im, made[0], made[1])) != NULL;
+}
+
 static bool bind_list(struct onnx_import *im, struct function *f, const Onnx__ValueInfoProto *v,
                       struct value **value)
 {
         struct list_type l = list_type(v);
         const char *option = option_of(im, v->name), *name = SAFE(im, v->name);
+        if (v->type->value_case == ONNX__TYPE_PROTO__VALUE_MAP_TYPE)
+                return bind_map(im, f, v, value);
         if (!l.tensor)
                 onnx_list(im, "input '%s' is %s, which is not supported", name,
                           onnx_kind_text(v->type));

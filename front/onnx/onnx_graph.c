@@ -201,6 +201,10 @@ static bool check_kinds(struct onnx_import *im, const struct onnx_node *n)
                     !(n->row->lists >> (i < 31 ? i : 31) & 1))
                         return onnx_invalid(im, n, "input %d is %s, want a tensor", i,
                                             compose_text(im->c, n->inputs[i]->type));
+                else if (n->inputs[i] && onnx_is_map(n->inputs[i]) != (n->row->lists == ONNX_MAPS))
+                        return onnx_invalid(im, n, "input %d is %s", i,
+                                            onnx_is_map(n->inputs[i]) ? "a map"
+                                                                      : "no map, want one");
         return true;
 }
 

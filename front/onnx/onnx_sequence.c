@@ -50,6 +50,20 @@ struct value *onnx_absent_new(struct onnx_import *im, enum element e, bool seque
         return &onnx_sequence_share(im, type_wrap(im->m, TYPE_OPTIONAL, of), NULL, 0)->value;
 }
 
+struct value *onnx_map_new(struct onnx_import *im, struct value *keys, struct value *values)
+{
+        struct value *const parts[2] = { keys, values };
+        struct value *v = onnx_sequence_new(im, values->type->element, parts, 2);
+        if (v)
+                ((struct onnx_sequence *)v)->is_map = true;
+        return v;
+}
+
+bool onnx_is_map(const struct value *v)
+{
+        return v->type->kind == TYPE_SEQUENCE && ((const struct onnx_sequence *)v)->is_map;
+}
+
 struct value *const *onnx_sequence_items(const struct value *v, int *count)
 {
         const struct onnx_sequence *list = (const struct onnx_sequence *)v;

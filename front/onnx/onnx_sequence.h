@@ -21,9 +21,11 @@ struct onnx_room {
         struct value *items[];          /* There are `size` items. */
 };
 
+/* A map of an input is a list of two: its keys and its values, <entries>. */
 struct onnx_sequence {
         struct value value;             /* It is the first field, so that a pointer to a value of
                                          * type sequence is a pointer to the sequence. */
+        bool is_map;
         int count;                      /* There are so many items. */
         struct onnx_room *room;         /* It is NULL in an optional without a value. */
 };
