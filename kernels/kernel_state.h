@@ -65,8 +65,9 @@ struct kernel_state {
         /* The last spatial dimension has this many positions, which a run gives, and at most its
          * `extent`; NULL: it has `extent`. */
         struct loop_expr *open;
-        bool few_rests;                 /* Then what is left behind whole tiles goes through tiles of
-                                         * powers of two: less code for what takes little time. */
+        bool few_rests;                 /* Then what is left behind whole tiles goes through tiles
+                                         * of powers of two: less code for what takes little
+                                         * time. */
         struct loop_expr *open_tiles;   /* Where it is the only one, these are its tiles of
                                          * column.size positions, the last of which may be less. */
         struct tiling row, column;         /* These are the tiles of the last two spatial

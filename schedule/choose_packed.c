@@ -154,22 +154,47 @@ static void share(struct schedule_registers *s, const struct op *op, const struc
 struct search {
         const struct packed_work *work;
         const struct target *target;    /* The target has the vector width that is being tried. */
+        bool open;                      /* A run gives the positions, of which there may be fewer
+                                         * than in the work. */
         struct schedule_registers best, next;
         struct packed_cost cost, next_cost;
+        double least, next_least;       /* These are compared. */
 };
+
+/* Returns what schedules are compared by: the cost or, where a run gives the positions, the sum of
+ * the costs of one of them, if there are as many as in the work, a quarter of these, and so on. */
+static double compared(const struct search *search, const struct schedule_registers *s,
+                       const struct packed_cost *cost)
+{
+        enum { LESS = 4, FEWEST = 4 };
+        struct packed_work fewer = *search->work;
+        int64_t *positions = &fewer.extent[fewer.spatial - 1];
+        if (!search->open || *positions < 1)
+                return cost->cycles;
+        double sum = cost->cycles / (double)*positions;
+        for (*positions /= LESS; *positions >= FEWEST; *positions /= LESS) {
+                fewer.read[fewer.spatial - 1] = *positions;
+                sum += packed_cost(&fewer, s, search->target).cycles / (double)*positions;
+        }
+        return sum;
+}
 
 static void try(struct search *search, struct schedule_registers s)
 {
         complete(&s, search->work, search->target);
         struct packed_cost cost = packed_cost(search->work, &s, search->target);
-        if (!search->cost.cycles || cost.cycles < search->cost.cycles) {
+        const double all = compared(search, &s, &cost);
+        if (!search->least || all < search->least) {
                 search->next = search->best;
                 search->next_cost = search->cost;
+                search->next_least = search->least;
                 search->best = s;
                 search->cost = cost;
-        } else if (!search->next_cost.cycles || cost.cycles < search->next_cost.cycles) {
+                search->least = all;
+        } else if (!search->next_least || all < search->next_least) {
                 search->next = s;
                 search->next_cost = cost;
+                search->next_least = all;
         }
 }
 
@@ -249,6 +274,7 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
         const bool flattens = work.spatial > 1 && schedule_can_flatten(op);
         struct search search = { .work = &work,
                                  .target = machine->target,
+                                 .open = !op_is_static(op),
                                  .best = schedule_preset(SCHEDULE_registers).registers };
         struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         try_width(&search, s, flattens);
