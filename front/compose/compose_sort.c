@@ -10,11 +10,17 @@
 struct value *compose_argsort(struct compose *c, struct value *x, int axis, int64_t descending,
                               int64_t count)
 {
+        return compose_argsort_part(c, x, axis, descending, dim_of(count));
+}
+
+struct value *compose_argsort_part(struct compose *c, struct value *x, int axis,
+                                   int64_t descending, dim_t count)
+{
         struct attr *attrs = attrs_new(c->m, OP_argsort);
         dim_t dims[RANK_MAX];
 
         for (int d = 0; x && d < value_rank(x); d++)
-                dims[d] = dim_of(d == axis ? count : value_extent(x, d));
+                dims[d] = d == axis ? count : x->type->dims[d];
         attr_set(attrs, OP_argsort, "axis", axis);
         attr_set(attrs, OP_argsort, "descending", descending);
         return x ? value_build(c->b, OP_argsort, &x, 1, attrs,
@@ -144,17 +150,20 @@ static struct value *suppressed(struct compose *c, const struct compose_suppress
         if (!alive || !s->most || !compose_loop_open(c, &parts, &loop))
                 return NULL;
         struct value *left = &loop.held[0], *taken = &loop.held[1];
-        struct value *at = compose_argsort(
-                c, compose_select(c, left, s->scores, build_like(c->b, s->scores, -INFINITY)), 2, 1,
-                1);
+        struct value *scores = compose_select(c, left, s->scores,
+                                              build_like(c->b, s->scores, -INFINITY));
+        struct value *at = compose_arg_reduce(c, scores, REDUCE_max, 2, false);
+        at = compose_cast(c, at, E_I64);
+        at = compose_reshape(c, at, 3, (const dim_t[]){ t->dims[0], t->dims[1], dim_of(1) });
         struct value *found = compose_gather_elements(c, left, at, 2);
         for (int d = 0; d < 2; d++) {
                 best.low[d] = compose_gather_elements(c, all->low[d], at, 2);
                 best.high[d] = compose_gather_elements(c, all->high[d], at, 2);
         }
         best.area = compose_gather_elements(c, all->area, at, 2);
-        struct value *right = compose_binary(
-                c, OP_eq, build_iota(c->b, type_with_element(c->m, t, E_I64), 2), at);
+        /* Integers as wide as the scores are vectors of as many lanes. */
+        struct value *number = build_iota(c->b, type_with_element(c->m, t, E_I32), 2);
+        struct value *right = compose_binary(c, OP_eq, number, compose_cast(c, at, E_I32));
         struct value *gone =
                 compose_binary(c, OP_or, overlapping(c, all, &best, s->threshold), right);
         struct value *now = compose_binary(

@@ -9,6 +9,9 @@
 /* Returns the first `count` of the i64 indices along the axis that bring x into order. */
 struct value *compose_argsort(struct compose *c, struct value *x, int axis, int64_t descending,
                               int64_t count);
+/* Does the same where the extents may be those of a run, and x is of truth values. */
+struct value *compose_argsort_part(struct compose *c, struct value *x, int axis,
+                                   int64_t descending, dim_t count);
 /* Returns x of one dimension or more. Code that finds the scalar `fits` false at run time fails, by
  * a slice that begins at -1. */
 struct value *compose_checked(struct compose *c, struct value *x, struct value *fits);

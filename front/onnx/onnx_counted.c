@@ -4,7 +4,7 @@
  *
  *      %n = reduce(%flags) kind=sum : <i64>
  *      %1 = counted(%n) : <K x i64>                        symbol K in [0, 512] counted
- *      %2 = slice(%positions, [0], [1]) : <K x i64>
+ *      %2 = argsort(%flags) descending=1 : <K x i64>
  *
  * A symbol is called as the model declares that dimension of the output, or after the output. */
 #include "front/onnx/onnx_helpers.h"
@@ -13,7 +13,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "front/compose/compose_move.h"
 #include "front/compose/compose_sort.h"
 #include "ir/loop/loop.h"
 #include "ir/tensor/amounts.h"
@@ -199,14 +198,10 @@ struct value *onnx_positions(struct onnx_import *im, struct onnx_node *n, struct
                 return onnx_how_many(im, n, flags, e, rank, dimension, &known)
                                ? compose_positions(im->c, flags, known)
                                : NULL;
-        flags = compose_at_bound(im->c, flags, build_scalar(&im->b, E_BOOL, 0));
-        if (!flags)
-                return NULL;
-        const int64_t most = value_extent(flags, 0);
+        const int64_t most = dim_bound(im->m, flags->type->dims[0]);
         struct value *count = compose_reduce(im->c, REDUCE_sum, compose_cast(im->c, flags, E_I64),
                                              (const int64_t[]){ 0 }, 1, E_COMPUTE);
         dim_t found = onnx_counted(im, n, 0, dimension, count, most);
-        return dim_equal(found, DIM_NONE)
-                       ? NULL
-                       : onnx_first(im, compose_argsort(im->c, flags, 0, 1, most), 0, found);
+        return dim_equal(found, DIM_NONE) ? NULL
+                                          : compose_argsort_part(im->c, flags, 0, 1, found);
 }

@@ -285,6 +285,34 @@ static void insert_line(const struct sort *s, struct loop_expr **index)
         emit_end(e);
 }
 
+/* ---- argsort of truth values ---- */
+
+/* Writes where the line has those that come first, then where it has the others, as far as the
+ * result goes: the extents may be those of a run. */
+static void part_line(struct emit *e, const struct op *op, struct loop_buffer *y, int axis,
+                      struct loop_expr **index)
+{
+        const struct type *x = op_operand(op, 0)->type, *t = op_result(op)->type;
+        struct loop_expr *kept = emit_dim(e, t->dims[axis]);
+        struct loop_variable *next = emit_var(e, "next", LOOP_TYPE(E_INDEX), emit_int(e, 0));
+        for (int others = 0; others < 2; others++) {
+                struct loop_expr *at = loop_use(e->arena, next);
+                if (others)
+                        emit_if(e, emit_op(e, LOOP_LT, at, kept));
+                struct loop_expr *i = index[axis] =
+                        emit_for(e, "k", emit_int(e, 0), emit_dim(e, x->dims[axis]));
+                struct loop_expr *goes = emit_compute(e, op_operand(op, 0), index);
+                if (op_int(op, "descending") == others)
+                        goes = loop_op(e->arena, LOOP_NOT, goes, NULL, NULL);
+                emit_if(e, emit_op(e, LOOP_AND, goes, emit_op(e, LOOP_LT, at, kept)));
+                index[axis] = at;
+                emit_store(e, y, emit_position(e, t->rank, t->dims, index),
+                           loop_cast(e->arena, E_I64, i));
+                emit_set(e, next, emit_op_int(e, LOOP_ADD, at, 1));
+                close_loops(e, others ? 3 : 2);
+        }
+}
+
 /* ---- argsort ---- */
 
 static void sort_line(const struct sort *s, struct loop_expr **index, bool inserts)
@@ -304,6 +332,20 @@ static void sort_line(const struct sort *s, struct loop_expr **index, bool inser
         emit_end(e);
 }
 
+static void part_lines(struct emit *e, const struct op *op, int axis)
+{
+        const struct type *x = op_operand(op, 0)->type;
+        const bool flat = !emit_local(e, op_operand(op, 0))->inside;
+        struct loop_buffer *y = place_whole(e, op);
+        struct loop_expr *at[RANK_MAX];
+        struct scope *saved = emit_prologue(e);
+        int opened = open_loops(e, "i", x->dims, 0, axis, flat, at);
+        opened += open_loops(e, "j", x->dims, axis + 1, x->rank, flat, at);
+        part_line(e, op, y, axis, at);
+        close_loops(e, opened);
+        emit_resume(e, saved);
+}
+
 struct loop_expr *element_argsort(struct emit *e, const struct op *op, int result,
                                   struct loop_expr *const *index)
 {
@@ -313,6 +355,10 @@ struct loop_expr *element_argsort(struct emit *e, const struct op *op, int resul
         (void)result;
         const struct type *x = op_operand(op, 0)->type;
         int axis = (int)op_int(op, "axis");
+        if (x->element == E_BOOL) {
+                part_lines(e, op, axis);
+                return load_whole(e, op, index);
+        }
         struct sort s = { .e = e,
                           .op = op,
                           .axis = axis,

@@ -99,6 +99,9 @@ static bool check_yield(struct module *m, struct op *op, const struct op *yield,
  * them again. */
 bool type_loop(struct module *m, struct op *op, struct diag *diag)
 {
+        int64_t partial = op_int(op, "partial");
+        if (partial < 0 || partial > 1)
+                return rule_fail(op, diag, "partial is %lld, want 0 or 1", (long long)partial);
         const struct region *region = op->regions[0];
         if (!check_counts(m, op, diag) || !check_values(m, op, diag))
                 return false;

@@ -355,3 +355,16 @@ def test_random(seed, tmp_path):
     sizes = (0, 1, n) if seed % 2 else (n,)
     runs = [[(rng.standard_normal((size, 6)) * scale).astype(np.float32)] for size in sizes for scale in (0, 0.3, 1)]
     compared(model, tmp_path, runs, *([f"--dim=N=0..{n}"] if seed % 2 else []), *(["--exact"] if seed % 3 == 0 else []), seed=seed, exact=False)
+
+
+@pytest.mark.parametrize("old, new, says", [
+    ("set %kept_count = index(max(", "set %kept_count = index(min(", "may leave its bounds"), (" counted\n", "\n", "not a var"), ("in [0, 9] counted", "counted", "want the bounds"),
+    ("in [0, 9] counted", "in [0, 8] counted", "may leave its bounds"),
+])
+def test_hostile_loops(old, new, says, tmp_path):
+    text = tmp_path / "m.loops"
+    assert dnncc.run([dnncc.DNNCC, detector(tmp_path / "m.onnx"), "--emit=loops", "-o", text]).returncode == 0
+    assert old in text.read_text(), text.read_text()[-600:]
+    text.write_text(text.read_text().replace(old, new))
+    done = dnncc.run([dnncc.DNNCC, text, "-o", tmp_path / "m.c"])
+    assert done.returncode == dnncc.INVALID and says in done.stderr, done.stderr

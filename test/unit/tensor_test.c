@@ -119,8 +119,9 @@ static bool is_row_tested(const char *name)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
                 if (!strncmp(rows[i].op, name, length) && rows[i].op[length] == '(')
                         return true;
+        /* `sample` has one of each of the others. */
         return !strcmp(name, "fusion") || !strcmp(name, "if") || !strcmp(name, "loop") ||
-               !strcmp(name, "yield");
+               !strcmp(name, "yield") || !strcmp(name, "counted");
 }
 
 /* every formula on an element type of its domain; every other operation has a text above */
@@ -162,6 +163,7 @@ static const char sample[] =
         "symbol N <= 64\n"
         "symbol \"batch size\" <= 1000\n"
         "symbol x <= 9\n"
+        "symbol K in [2, 9] counted\n"
         "const @w : <9 x f32> = hex \"0000803f000000400000803f000000400000803f000000400000803f000000400000803f\"\n"
         "const @small : <2 x f32> = [1.0, nan:0x7fc00001]\n"
         "func @main(%input \"In/put:0\\x22\": <N x 3 x \"batch size\" x f32>, %b \"b\": <x x (N + 1) / 2 x max(N, x) x bool>, "
@@ -182,6 +184,8 @@ static const char sample[] =
         "  %4 = select(%n, %b, true) : <x x (N + 1) / 2 x max(N, x) x bool>\n"
         "  %5 = add(@small, <2 x f32> [1e+30, -0.0]) : <2 x f32>\n"
         "  %6 = pad(%m, none, <2 x i64> [1, 2]) mode=edge : <7 x 7 x i32>\n"
+        "  %7 = counted(<i64> 3) : <K x i64>\n"
+        "  %8 = add(%7, %7) : <K x i64>\n"
         "  yield(%0, %1, %4)\n"
         "}\n"
         "func @other(%o \"o\": optional(sequence(<4 x string>))) -> (\"o\") {\n"
@@ -433,7 +437,22 @@ static void test_refused_texts(void **state)
                   "line 4: loop: scan_backward holds 2, want 0 to 1" },
                 { HEAD MAIN "  %0 = if(%c) : <4 x f32> {(%1: <f32>)\n    yield(%x)\n  } else {\n    yield(%x)\n  }\n",
                   "line 8: if: its regions may have no arguments" },
+                { LOOP("none, none, %x", "steps=4 partial=2", "", ""), "line 4: loop: partial is 2, want 0 or 1" },
                 { HEAD MAIN "  yield(%x)\n}\n" MAIN, "line 6: func @main is defined twice" },
+#define COUNTED(rest) HEAD "symbol K in [0, 4] counted\nsymbol N in [0, 4]\n" MAIN rest
+                { COUNTED("  %0 = counted(<i64> 3) : <N x i64>\n"),
+                  "line 6: counted: result is <N x i64>, want a counted symbol as its extent" },
+                { COUNTED("  %0 = counted(<i64> 3) : <K + 1 x i64>\n"),
+                  "line 6: counted: result is <K + 1 x i64>, want a counted symbol as its extent" },
+                { COUNTED("  %0 = counted(%i) : <K x i64>\n"), "line 6: counted: n is <4 x i64>, want one i64" },
+                { COUNTED("  %0 = if(%c) : <4 x f32> {\n    %1 = counted(<i64> 3) : <K x i64>\n"),
+                  "line 7: counted: is not in a function's body" },
+                { COUNTED("  %0 = iota() : <K x i64>\n  %1 = counted(<i64> 3) : <K x i64>\n  yield(%x)\n}\n"),
+                  "func @main: iota: result 0 has a symbol that is counted later, or nowhere" },
+                { COUNTED("  %0 = counted(<i64> 3) : <K x i64>\n  %1 = counted(<i64> 3) : <K x i64>\n  yield(%x)\n}\n"),
+                  "func @main: counted: counts a symbol that has its value already" },
+                { HEAD "symbol K in [0, 4] counted\nfunc @main(%x: <K x f32>) -> (\"o\") {\n  yield(%x)\n}\n",
+                  "func @main: argument 0 has a symbol that is counted" },
                 { HEAD "func @main(%x: <4 x f32>, %x: <4 x f32>) -> (\"o\") {\n", "line 3: %x is defined twice" },
         };
         for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
