@@ -202,7 +202,7 @@ static void put_extents(struct c_writer *w)
 {
         for (int i = 0; i < w->p->extent_count; i++) {
                 struct loop_variable *v = w->p->extents[i].variable;
-                const char *kept = w->p->extents[i].next ? "state->" : "";
+                const char *kept = w->p->extents[i].kept ? "state->" : "";
                 if (w->p->extents[i].counted)
                         c_line(w, "ptrdiff_t %s = %lld;", c_name(w, v)->text, (long long)v->low);
                 else if (c_name(w, v)->used)

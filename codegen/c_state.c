@@ -220,15 +220,19 @@ static void use_extent(struct loop_expr *e, void *context)
 void c_state_uses(struct c_writer *w)
 {
         for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++)
-                loop_expr_walk(w->p->extents[i].next, use_extent, w);
+                if (loop_next_extent(loop_entry_at(w->p), i))
+                        loop_expr_walk(loop_next_extent(loop_entry_at(w->p), i), use_extent, w);
 }
 
-/* All next values are computed before the first is stored: subscripts are of this run's. */
+/* Subscripts of the next values are of this run's, which variables hold. */
 void c_state_end(struct c_writer *w)
 {
         for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++) {
+                const struct loop_expr *next = loop_next_extent(loop_entry_at(w->p), i);
+                if (!next)
+                        continue;
                 c_put(w, "state->%s = (int64_t)(", w->p->extents[i].variable->name);
-                c_expression(w, w->p->extents[i].next);
+                c_expression(w, next);
                 c_put(w, ");");
                 c_end(w);
         }

@@ -6,8 +6,7 @@
  *
  * becomes, where P is at most 511 and N at most 16,
  *
- *      next P = P + N
- *      func @main(%past "past" next "present": <1 x 527 x 64 x f32>, %x ..)
+ *      func @main(%past "past" next "present" along 1 to P: <1 x 527 x 64 x f32>, %x ..) next P = P + N
  *        %0 = slice(%past) starts=[0, 0, 0] : <1 x P x 64 x f32>                  all that reads %past
  *        %1 = extent(%0) axis=1 : <i64>
  *        %2 = scatter(%past, iota + %1, %x) axis=1 : <1 x 527 x 64 x f32>         yielded
@@ -94,13 +93,12 @@ enum state_rows state_append(struct function *f, int input, int output, struct d
             joined->operand_count != 2 || op_operand(joined, 0) != past)
                 return STATE_NOT_JOINED;
         struct symbol *s = &m->symbols[rows->symbol];
-        if (s->least || (s->kept && !dim_equal(s->next, then->dims[axis])))
+        if (s->least || !function_keep(f, rows->symbol, then->dims[axis]))
                 return STATE_OTHER_ROWS;
         struct value *more = op_operand(joined, 1);
         dim_t dims[RANK_MAX];
         memcpy(dims, now->dims, (size_t)now->rank * sizeof *dims);
         dims[axis] = dim_of(dim_bound(m, then->dims[axis]));
-        dim_keep(m, rows->symbol, then->dims[axis]);
         past->type = type_tensor(m, now->element, now->rank, dims);
         struct port *port = &f->input_ports[input];
         port->grows = true;

@@ -183,7 +183,7 @@ static int run_loop_pass(struct pipeline_state *state, const struct pass *pass,
                 rewrites = pass->run_loop(state->program, context);
         } else {
                 store_trim(state->module->store);
-                state->program = lower_module(state->module, module_entry(state->module),
+                state->program = lower_module(state->module, NULL,
                                               context->library, &context->lower, context->diag);
                 rewrites = state->program ? state_size(state) : -1;
         }

@@ -36,7 +36,7 @@ bool interp_reserve(struct interp *interp, int64_t count, int bytes,
 static bool is_of_other(const struct loop_buffer *b, int entry)
 {
         const struct loop_buffer *root = loop_buffer_root((struct loop_buffer *)(uintptr_t)b, NULL);
-        return root->space != SPACE_CONSTANT && root->entry != entry;
+        return !loop_is_of_all(root) && root->entry != entry;
 }
 
 static bool is_converted(const struct loop_buffer *b, bool as_double)
@@ -225,7 +225,7 @@ struct interp *interp_new_with(const struct loop_program *p, const struct interp
 struct interp *interp_new(const struct loop_program *p, bool as_double, uint64_t max_bytes,
                           struct diag *diag)
 {
-        return interp_new_entry(p, (int)(loop_only_entry(p) - p->entries), as_double, max_bytes,
+        return interp_new_entry(p, p->at, as_double, max_bytes,
                                 diag);
 }
 

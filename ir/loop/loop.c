@@ -66,7 +66,7 @@ static bool mentions(const struct loop_expr *e, const struct loop_variable *v)
 bool loop_extent_is_told(const struct loop_program *p, int i)
 {
         if (!p->extents[i].counted)
-                return !p->extents[i].next;
+                return !p->extents[i].kept;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 for (int d = 0; b->extents && d < b->type->rank; d++)
                         if (mentions(b->extents[d], p->extents[i].variable))
@@ -105,10 +105,19 @@ static int64_t value_of(const struct loop_program *p, const struct loop_expr *e,
         return 0;                       /* The verifier lets nothing else stand there. */
 }
 
+void loop_extent_next(struct loop_program *p, int entry, int extent, struct loop_expr *next)
+{
+        struct loop_entry *e = &p->entries[entry];
+        if (!e->next)
+                e->next = arena_array(p->arena, EXTENTS_MAX, sizeof *e->next);
+        e->next[extent] = next;
+        p->extents[extent].kept = true;
+}
+
 int loop_given_extents(const struct loop_program *p)
 {
         int count = 0;
-        while (count < p->extent_count && !p->extents[count].next && !p->extents[count].counted)
+        while (count < p->extent_count && !p->extents[count].kept && !p->extents[count].counted)
                 count++;
         return count;
 }
@@ -116,15 +125,19 @@ int loop_given_extents(const struct loop_program *p)
 int loop_first_kept(const struct loop_program *p)
 {
         int first = p->extent_count;
-        while (first && p->extents[first - 1].next)
+        while (first && p->extents[first - 1].kept)
                 first--;
         return first;
 }
 
 void loop_next_extents(const struct loop_program *p, const int64_t *values, int64_t *next)
 {
-        for (int i = 0; i < p->extent_count; i++)
-                next[i] = p->extents[i].next ? value_of(p, p->extents[i].next, values) : values[i];
+        int64_t now[EXTENTS_MAX];       /* Both may be one array. */
+        memcpy(now, values, (size_t)p->extent_count * sizeof *now);
+        for (int i = 0; i < p->extent_count; i++) {
+                const struct loop_expr *e = loop_next_extent(loop_entry_at(p), i);
+                next[i] = e ? value_of(p, e, now) : now[i];
+        }
 }
 
 int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer *port, int dim,
@@ -145,15 +158,9 @@ int64_t loop_port_elements(const struct loop_program *p, const struct loop_buffe
         return port->extents ? count : port->extent;
 }
 
-struct loop_entry *loop_only_entry(const struct loop_program *p)
-{
-        if (p->entry_count == 1)
-                return &p->entries[0];
-        assert(!"a program of several entries where one is meant");
-        abort();
-}
+struct loop_entry *loop_entry_at(const struct loop_program *p) { return &p->entries[p->at]; }
 
-struct loop_function *loop_main(const struct loop_program *p) { return loop_only_entry(p)->main; }
+struct loop_function *loop_main(const struct loop_program *p) { return loop_entry_at(p)->main; }
 
 int64_t loop_workspace_size(const struct loop_program *p)
 {
@@ -200,6 +207,7 @@ struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, en
         b->element = element_storage(e);
         b->extent = extent;
         b->space = space;
+        b->entry = space == SPACE_CONSTANT || space == SPACE_STATE ? 0 : p->at;
         b->offset = -1;
         *p->buffers_end = b;
         p->buffers_end = &b->next;

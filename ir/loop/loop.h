@@ -38,8 +38,8 @@
  *     program "mnist" source "3f2a..."
  *     extent %n "N" in [1, 512]
  *     extent %k "K" in [0, 512] counted
- *     extent %p "P" in [0, 2047]
- *     next %p = %p + %n
+ *     extent %p "P" in [0, 2047] kept
+ *     next %p = %p + %n                                   ; of several entries `next @step %p = ..`
  *     region "dtcm" limit 65536 align 8 section ".dtcm" size 4096
  *     buffer @input : f32[784] input "Input3" shape <1 x 1 x 28 x 28>
  *     buffer @h : f32[64] state "h_in" next "h_out" 1 shape <1 x 64>
@@ -146,8 +146,8 @@ struct loop_buffer {
         enum element element;
         int64_t extent;                 /* The buffer has at most this many elements. */
         enum loop_space space;
-        /* Inputs, outputs, state and buffers in the workspace belong to the entry with this
-         * number; constants belong to all. */
+        /* Inputs, outputs and buffers in the workspace belong to the entry with this number;
+         * constants and state belong to all. */
         int entry;
         /* These fields are of ports, which are inputs, outputs and state: */
         const char *port;               /* The model itself has this name. */
@@ -475,9 +475,8 @@ struct loop_extent {
         bool counted;
         const char *name;               /* The model itself has this name for it, of any bytes but
                                          * NUL. */
-        struct loop_expr *next;         /* The extent is a part of state, and this, over the
-                                         * extents, is its value in the next run; NULL: it is none.
-                                         * Those that are stand last. */
+        bool kept;                      /* The extent is a part of state; those that are stand
+                                         * last. */
 };
 
 struct loop_library;
@@ -488,6 +487,9 @@ struct loop_entry {
         const char *name;               /* The name is unique among entries: an identifier, or
                                          * "main". */
         struct loop_function *main;
+        struct loop_expr **next;        /* [EXTENTS_MAX], the next value of each extent that is
+                                         * state, over the extents; NULL, or a NULL entry: it stays
+                                         * what it is. */
         /* Planning fills these in, in bytes. */
         int64_t workspace_size;
         int64_t live_peak;              /* The largest sum of live bytes over main: no plan takes
@@ -509,6 +511,8 @@ struct loop_program {
                                                            * launch them. */
         struct loop_entry *entries;     /* There is at least one. */
         int entry_count;
+        int at;                         /* Whoever works on one entry at a time is at this one; 0
+                                         * elsewhere. */
         struct loop_extent *extents;    /* Each is in scope in every main. */
         int extent_count;
         const struct loop_library *library;
@@ -537,7 +541,13 @@ int loop_extents_told(const struct loop_program *p);      /* Returns how many ar
 int loop_given_extents(const struct loop_program *p);
 /* Returns the number of the first extent that is state; these stand last. */
 int loop_first_kept(const struct loop_program *p);
-/* Writes the values of the extents in the next run: of those that are state. */
+/* Returns the next value of an extent behind a run of the entry; NULL: it stays what it is. */
+static inline struct loop_expr *loop_next_extent(const struct loop_entry *entry, int extent)
+{
+        return entry->next ? entry->next[extent] : NULL;
+}
+void loop_extent_next(struct loop_program *p, int entry, int extent, struct loop_expr *next);
+/* Writes the values of the extents behind a run of the entry at p->at: of those that are state. */
 void loop_next_extents(const struct loop_program *p, const int64_t *values, int64_t *next);
 /* Returns the extent of a port's dimension in a run with these values of the program's extents. */
 int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer *port, int dim,
@@ -546,13 +556,16 @@ int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer 
  * each extent is at its bound. */
 int64_t loop_port_elements(const struct loop_program *p, const struct loop_buffer *port,
                            const int64_t *values);
-/* These return the only entry, for code that does not know several yet (it ends the compiler where
- * there are more), and its main. */
-struct loop_entry *loop_only_entry(const struct loop_program *p);
+/* These return the entry that p->at says, and its main. */
+struct loop_entry *loop_entry_at(const struct loop_program *p);
 struct loop_function *loop_main(const struct loop_program *p);
 /* These return the sizes of the entry that needs most. */
 int64_t loop_workspace_size(const struct loop_program *p);
 /* Returns whether the buffer has a place in the workspace, or in a region, when it is planned. */
+static inline bool loop_is_of_all(const struct loop_buffer *root)
+{
+        return root->space == SPACE_CONSTANT || root->space == SPACE_STATE;
+}
 static inline bool loop_is_port(const struct loop_buffer *b) { return b->space <= SPACE_STATE; }
 /* These return whether the buffer has a value when a run begins, or one for the caller when it
  * ends. State has both. */
@@ -576,6 +589,7 @@ enum { STATE_ALIGN = 64, STATE_WORD = 8 };
 int64_t loop_state_head(const struct loop_program *p);
 int64_t loop_state_offset(const struct loop_program *p, const struct loop_buffer *b);
 int64_t loop_state_size(const struct loop_program *p);
+/* Adds a buffer, of the entry at p->at. */
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
                                     /* The name is made unique. */
                                     int64_t extent, enum loop_space space);

@@ -162,6 +162,7 @@ static bool parse_extent(struct loop_parser *p)
         if (!e.variable->high)
                 return loop_lex_error(p, "want the bounds of extent %%%s", name);
         e.counted = loop_lex_accept(p, "counted");
+        e.kept = !e.counted && loop_lex_accept(p, "kept");
         ARENA_GROW(p->arena, program->extents, program->extent_count);
         program->extents[program->extent_count++] = e;
         return true;
@@ -178,22 +179,35 @@ static bool declare_extents(struct loop_parser *p)
         return true;
 }
 
-/* Reads next %p = %p + %n. */
+/* Reads next %p = %p + %n, with the entry's name in front where there are several. */
 static bool parse_next_extent(struct loop_parser *p)
 {
+        struct loop_program *program = p->program;
         const char *name;
+        int entry = 0, i = 0;
+        if (loop_lex_accept(p, "@")) {
+                if (!(name = loop_lex_word(p, "an entry's name")))
+                        return false;
+                while (entry < program->entry_count && strcmp(program->entries[entry].name, name))
+                        entry++;
+                if (entry == program->entry_count)
+                        return loop_lex_error(p, "there is no entry '%s'", name);
+        }
         if (!loop_lex_expect(p, "%") || !(name = loop_lex_word(p, "a name")))
                 return false;
-        int i = 0;
-        while (i < p->program->extent_count &&
-               strcmp(p->program->extents[i].variable->name, name) != 0)
+        while (i < program->extent_count && strcmp(program->extents[i].variable->name, name) != 0)
                 i++;
-        if (i == p->program->extent_count || p->program->extents[i].next)
+        if (i == program->extent_count || !program->extents[i].kept ||
+            loop_next_extent(&program->entries[entry], i))
                 return loop_lex_error(p, "there is no extent '%s' without a next value", name);
         struct loop_function *none = loop_function_new(p->arena, FUNCTION_MAIN, "");
         loop_parse_function_start(p, none);
-        return declare_extents(p) && loop_lex_expect(p, "=") &&
-               (p->program->extents[i].next = loop_parse_expr(p, LOOP_TYPE(E_INDEX)));
+        struct loop_expr *next = declare_extents(p) && loop_lex_expect(p, "=")
+                                         ? loop_parse_expr(p, LOOP_TYPE(E_INDEX))
+                                         : NULL;
+        if (next)
+                loop_extent_next(program, entry, i, next);
+        return next;
 }
 
 /* ---- buffers ---- */

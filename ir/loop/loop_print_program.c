@@ -256,13 +256,22 @@ void loop_print(struct text *out, const struct loop_program *program,
                 text_add(out, "extent %%%s ", program->extents[i].variable->name);
                 quoted_print(out, program->extents[i].name);
                 print_bounds(&p, program->extents[i].variable);
-                text_add(out, program->extents[i].counted ? " counted\n" : "\n");
+                text_add(out, program->extents[i].counted ? " counted\n"
+                              : program->extents[i].kept  ? " kept\n"
+                                                          : "\n");
         }
-        for (int i = loop_first_kept(program); i < program->extent_count; i++) {
-                text_add(out, "next %%%s = ", program->extents[i].variable->name);
-                print_expression(&p, program->extents[i].next, true);
-                text_add(out, "\n");
-        }
+        for (int e = 0; e < program->entry_count; e++)
+                for (int i = loop_first_kept(program); i < program->extent_count; i++) {
+                        const struct loop_entry *entry = &program->entries[e];
+                        if (!loop_next_extent(entry, i))
+                                continue;
+                        text_add(out, "next ");
+                        if (has_entry_lines(program))
+                                text_add(out, "@%s ", entry->name);
+                        text_add(out, "%%%s = ", program->extents[i].variable->name);
+                        print_expression(&p, loop_next_extent(entry, i), true);
+                        text_add(out, "\n");
+                }
         for (int i = 0; i < program->region_count; i++) {
                 const struct loop_region *r = &program->regions[i];
                 text_add(out, "region \"%s\" limit %lld align %lld section \"%s\" size %lld\n",

@@ -484,17 +484,20 @@ static bool check_extents(struct verifier *v)
                         return verify_error(v, "extent %%%s is malformed", x->name);
         }
         for (int i = 1; i < p->extent_count; i++)
-                if (p->extents[i - 1].next && !p->extents[i].next)
+                if (p->extents[i - 1].kept && !p->extents[i].kept)
                         return verify_error(v, "an extent that a run gives stands behind state");
         for (int i = 0; i < p->extent_count; i++) {
                 const struct loop_extent *e = &p->extents[i];
-                if (!e->next)
-                        continue;
-                if (!verify_expr(v, e->next, LOOP_TYPE(E_INDEX), "an extent"))
-                        return false;
-                if (!is_of_extents(e->next) || loop_bounds_of(NULL, e->next).low < 0 ||
-                    e->variable->low)
+                struct loop_expr *next = loop_next_extent(v->entry, i);
+                if (e->kept ? e->variable->low != 0 || e->counted : next != NULL)
                         return verify_error(v, "extent %%%s cannot be state", e->variable->name);
+                if (!next)
+                        continue;
+                if (!verify_expr(v, next, LOOP_TYPE(E_INDEX), "an extent"))
+                        return false;
+                if (!is_of_extents(next) || loop_bounds_of(NULL, next).low < 0)
+                        return verify_error(v, "the next value of extent %%%s makes no sense",
+                                            e->variable->name);
         }
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
                 bool port = loop_is_port(b);

@@ -16,7 +16,7 @@ bool verify_has_buffer(const struct verifier *v, const struct loop_buffer *b)
         if (!b || !v->buffers || map_get(v->buffers, b->name, strlen(b->name)) != b)
                 return false;
         const struct loop_buffer *root = loop_buffer_root((struct loop_buffer *)(uintptr_t)b, NULL);
-        return !v->entry || root->space == SPACE_CONSTANT ||
+        return !v->entry || loop_is_of_all(root) ||
                &v->program->entries[root->entry] == v->entry;
 }
 

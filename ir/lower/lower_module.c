@@ -313,12 +313,31 @@ bool lower_region(struct lowering *l, struct loop_block *block, const struct reg
 
 /* ---- the function ---- */
 
+/* Returns the state of that name that another entry keeps, too, or NULL. */
+static struct loop_buffer *kept_before(struct lowering *l, const char *port)
+{
+        for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
+                if (b->space == SPACE_STATE && !strcmp(b->port, port))
+                        return b;
+        return NULL;
+}
+
 static struct place *port_place(struct lowering *l, const struct port *port, const char *fallback,
                                 const struct type *type, enum loop_space space)
 {
         const char *name = port && port->name ? port->name : "";
-        struct loop_buffer *b = loop_buffer_add(l->p, *name ? name : fallback, type->element,
-                                                type_most_elements(l->m, type), space);
+        struct loop_buffer *b = space == SPACE_STATE ? kept_before(l, name) : NULL;
+        if (b && b->type != type_at_bound(l->m, type)) {
+                diag_error(l->diag, EXIT_USAGE, "state '%s' is %s in one entry and %s in another",
+                           text_safe(l->p->arena, name, strlen(name)),
+                           type_text(l->p->arena, l->m, b->type),
+                           type_text(l->p->arena, l->m, type));
+                return NULL;
+        }
+        if (b)
+                return arena_copy(l->marks, &(struct place){ .buffer = b }, sizeof(struct place));
+        b = loop_buffer_add(l->p, *name ? name : fallback, type->element,
+                            type_most_elements(l->m, type), space);
         b->port = name;
         b->type = type_at_bound(l->m, type);
         b->is_text = port && port->is_text;
@@ -332,6 +351,7 @@ static void add_extent(struct lowering *l, int symbol, bool kept)
                 return;
         l->extents[symbol] = loop_extent_add(l->p, s->name, s->name, s->least, s->bound);
         l->p->extents[l->p->extent_count - 1].counted = s->counted;
+        l->p->extents[l->p->extent_count - 1].kept = s->kept;
 }
 
 /* Adds the counted symbols of a dimension, in the order of its text. */
@@ -352,7 +372,9 @@ static void add_counted(struct lowering *l, dim_t d)
 static void add_extents(struct lowering *l, const struct function *f)
 {
         const struct op *yield = f->body.last;
-        l->extents = arena_array(l->marks, (size_t)l->m->symbol_count + 1, sizeof *l->extents);
+        if (!l->extents)
+                l->extents = arena_array(l->marks, (size_t)l->m->symbol_count + 1,
+                                         sizeof *l->extents);
         for (int i = 0; i < f->body.argument_count; i++) {
                 const struct type *t = f->body.arguments[i].type;
                 for (int d = 0; d < t->rank; d++)
@@ -392,13 +414,14 @@ static struct loop_expr *dim_in_main(struct lowering *l, dim_t d)
                                   : value;
 }
 
-/* Gives extents that are state their next values. */
-static void keep_extents(struct lowering *l)
+/* Gives extents that are state their next values behind a run of f. */
+static void keep_extents(struct lowering *l, const struct function *f)
 {
-        for (int i = 0; i < l->m->symbol_count; i++)
-                for (int k = 0; k < l->p->extent_count && l->m->symbols[i].kept; k++)
-                        if (l->p->extents[k].variable == l->extents[i])
-                                l->p->extents[k].next = dim_in_main(l, l->m->symbols[i].next);
+        for (int i = 0; i < f->next_count; i++)
+                for (int k = 0; k < l->p->extent_count; k++)
+                        if (l->p->extents[k].variable == l->extents[f->next_extents[i].symbol])
+                                loop_extent_next(l->p, l->p->at, k,
+                                                 dim_in_main(l, f->next_extents[i].next));
 }
 
 /* Gives a port the shape of a run. */
@@ -462,9 +485,11 @@ static bool lower_function(struct lowering *l, struct function *f)
                 const char *safe = text_safe(l->p->arena, name, strlen(name));
                 if (!check_type(l, v->type, "input", safe))
                         return false;
-                set_place(l, v,
-                          port_place(l, port, "input", v->type,
-                                     port && port->next ? SPACE_STATE : SPACE_INPUT));
+                struct place *place = port_place(l, port, "input", v->type,
+                                                 port && port->next ? SPACE_STATE : SPACE_INPUT);
+                if (!place)
+                        return false;
+                set_place(l, v, place);
         }
         struct place **outputs =
                 arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
@@ -475,7 +500,7 @@ static bool lower_function(struct lowering *l, struct function *f)
                         outputs[i] = port_place(l, f->output_ports ? &f->output_ports[i] : NULL,
                                                 "output", op_operand(yield, i)->type, SPACE_OUTPUT);
         add_extents(l, f);
-        keep_extents(l);
+        keep_extents(l, f);
         for (int i = 0; i < f->body.argument_count; i++)
                 set_port_extents(l, place_of(&f->body.arguments[i])->buffer,
                                  f->body.arguments[i].type);
@@ -502,7 +527,17 @@ struct loop_program *lower_module(struct module *m, struct function *f,
         l.p->within = m->within;
         l.kernels = map_new(l.marks);
         l.loops = map_new(l.marks);
-        bool good = lower_function(&l, f);
+        bool good = true;
+        if (f || !m->functions->next) {
+                good = lower_function(&l, f ? f : m->functions);
+        } else {
+                l.p->entries[0].name = m->functions->name;
+                for (f = m->functions->next; f; f = f->next)
+                        loop_entry_add(l.p, f->name);
+                for (f = m->functions; f && good; f = f->next, l.p->at++)
+                        good = lower_function(&l, f);
+                l.p->at = 0;
+        }
         for (int i = 0; i < l.placed_count; i++)
                 l.placed[i]->scratch = NULL;
         arena_free(l.marks);

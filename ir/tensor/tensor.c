@@ -93,6 +93,17 @@ int function_next_of(const struct function *f, int input)
         return -1;
 }
 
+bool function_keep(struct function *f, int symbol, dim_t next)
+{
+        for (int i = 0; i < f->next_count; i++)
+                if (f->next_extents[i].symbol == symbol)
+                        return dim_equal(f->next_extents[i].next, next);
+        dim_keep(f->module, symbol);
+        ARENA_GROW(f->module->arena, f->next_extents, f->next_count);
+        f->next_extents[f->next_count++] = (struct next_extent){ symbol, next };
+        return true;
+}
+
 int function_state_of(const struct function *f, int output)
 {
         for (int i = 0; i < f->body.argument_count; i++)

@@ -88,9 +88,8 @@ struct symbol {
         int64_t least, bound;
         bool at_run, counted;
         bool kept;                      /* The caller keeps at_run's extent as state, as a part of
-                                         * which it is 0 at first; `next` is its value in the next
-                                         * run. */
-        dim_t next;
+                                         * which it is 0 at first (struct function has its next
+                                         * value). */
 };
 
 struct module;
@@ -113,7 +112,7 @@ bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most);
  * where another symbol has it. */
 dim_t dim_counted(struct module *m, const char *name, int64_t bound);
 /* Makes a symbol that a run gives, whose least extent is 0, a part of state. */
-void dim_keep(struct module *m, int symbol, dim_t next);
+void dim_keep(struct module *m, int symbol);
 /* Does the module have symbols whose extents a run gives? */
 bool module_has_extents(const struct module *m);
 /* Returns the term of a dimension that is not static. */
@@ -348,12 +347,17 @@ int function_state_of(const struct function *f, int output);
 int function_next_of(const struct function *f, int input);
 /* Returns whether a tensor of this type may be a port of texts. */
 bool type_holds_texts(const struct type *t);
+/* A symbol that is state has this value in the next run. */
+struct next_extent { int symbol; dim_t next; };
 struct function {
         const char *name;
         struct region body;             /* Its arguments are the inputs; their own names are in
                                          * input_ports. */
         struct port *input_ports, *output_ports;
         int output_count;               /* The yield has this many operands. */
+        struct next_extent *next_extents;         /* [next_count], the extents of state that a run
+                                                   * of this function changes, each once. */
+        int next_count;
         struct function *next;
         struct module *module;
         struct names *names;            /* The table has the names of arguments. */
@@ -406,6 +410,9 @@ static inline struct function *module_entry(const struct module *m) { return m->
 struct module *module_new(const char *name);
 void module_free(struct module *m);
 struct function *function_new(struct module *m, const char *name);
+/* Makes a symbol a part of state, which has the value `next` after a run of f. Returns false where
+ * it has another one already. */
+bool function_keep(struct function *f, int symbol, dim_t next);
 /* Adds an input. name: the model's own; the argument's identifier is made from it. */
 struct value *function_add_input(struct function *f, const char *name, const struct type *type);
 

@@ -28,6 +28,8 @@ static void copy_function(const struct function *f, struct module *copy)
                                       (size_t)f->body.argument_count * sizeof *own->input_ports);
         own->output_ports = f->output_ports;
         own->output_count = f->output_count;
+        own->next_extents = f->next_extents;
+        own->next_count = f->next_count;
         /* Passes may add some. */
         region_reserve(&own->body, 2 * f->body.argument_count);
         region_clone(&(struct builder){ .m = copy }, &f->body, &own->body);

@@ -263,6 +263,24 @@ bool reader_dim(struct reader *r, dim_t *d)
         return !r->failed;
 }
 
+bool reader_next_extent(struct reader *r, struct function *f)
+{
+        const char *name =
+                reader_at(r, "\"") ? reader_string(r, "a symbol") : reader_word(r, "a symbol");
+        dim_t d = name ? read_symbol(r, name) : dim_of(0);
+        if (r->failed || !name || !reader_expect(r, "="))
+                return false;
+        dim_t next = read_dim(r, 0);
+        const int symbol = dim_term(r->m, d)->symbol;
+        const struct symbol *s = &r->m->symbols[symbol];
+        if (r->failed)
+                return false;
+        return (s->at_run && !s->counted && !s->least && !dim_equal(next, DIM_NONE) &&
+                function_keep(f, symbol, next)) ||
+               reader_fail(r, "symbol %s cannot be state",
+                           text_safe(r->arena, name, strlen(name)));
+}
+
 /* ---- the other lines ---- */
 
 static bool read_symbol_line(struct reader *r)
@@ -287,26 +305,6 @@ static bool read_symbol_line(struct reader *r)
         }
         return r->m->symbol_count > known || reader_fail(r, "symbol %s is declared twice",
                                                          text_safe(r->arena, name, strlen(name)));
-}
-
-/* Reads the next value of a symbol that is a part of state. */
-static bool read_next_line(struct reader *r)
-{
-        const char *name =
-                reader_at(r, "\"") ? reader_string(r, "a symbol") : reader_word(r, "a symbol");
-        dim_t d = name ? read_symbol(r, name) : dim_of(0);
-        if (r->failed || !name || !reader_expect(r, "="))
-                return false;
-        dim_t next = read_dim(r, 0);
-        int symbol = dim_term(r->m, d)->symbol;
-        if (r->failed)
-                return false;
-        if (!r->m->symbols[symbol].at_run || r->m->symbols[symbol].least ||
-            r->m->symbols[symbol].kept || dim_equal(next, DIM_NONE))
-                return reader_fail(r, "symbol %s cannot be state",
-                                   text_safe(r->arena, name, strlen(name)));
-        dim_keep(r->m, symbol, next);
-        return true;
 }
 
 static bool read_digest(struct reader *r, char digest[65])
@@ -412,7 +410,7 @@ static bool read_module(struct reader *r)
 {
         static const struct { const char *word; bool (*read)(struct reader *r); } lines[] = {
                 { "const", read_constant }, { "func", reader_function }, { "symbol", read_symbol_line },
-                { "data", read_data_line }, { "next", read_next_line }
+                { "data", read_data_line }
         };
         enum { LINES = sizeof lines / sizeof *lines };
         if (!reader_check_text(r) || !read_head(r))

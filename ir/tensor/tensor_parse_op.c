@@ -485,7 +485,13 @@ static bool read_outputs(struct reader *r, struct function *f)
                 f->output_ports[f->output_count].is_text = reader_accept_word(r, "text");
                 f->output_ports[f->output_count++].name = port;
         } while (reader_accept(r, ","));
-        return reader_expect(r, ")");
+        if (!reader_expect(r, ")"))
+                return false;
+        bool more = reader_accept_word(r, "next");
+        for (; more; more = reader_accept(r, ","))
+                if (!reader_next_extent(r, f))
+                        return false;
+        return true;
 }
 
 bool reader_function(struct reader *r)

@@ -298,7 +298,13 @@ static void print_function(struct printer *p, const struct function *f)
                 quoted_print(p->out, f->output_ports[i].name);
                 text_add(p->out, f->output_ports[i].is_text ? " text" : "");
         }
-        text_add(p->out, ") {\n");
+        text_add(p->out, ")");
+        for (int i = 0; i < f->next_count; i++) {
+                text_add(p->out, i ? ", " : " next ");
+                symbol_print(p->out, p->m->symbols[f->next_extents[i].symbol].name);
+                text_add(p->out, " = %s", dim_text(p->arena, p->m, f->next_extents[i].next));
+        }
+        text_add(p->out, " {\n");
         print_ops(p, &f->body, 2);
         text_add(p->out, "}\n");
 }
@@ -328,13 +334,6 @@ void tensor_print(struct text *out, struct module *m, const struct tensor_print 
                                  m->symbols[i].counted ? " counted" : "");
                 else
                         text_add(out, " <= %lld\n", (long long)m->symbols[i].bound);
-        }
-        for (int i = 0; i < m->symbol_count; i++) {
-                if (!m->symbols[i].kept)
-                        continue;
-                text_add(out, "next ");
-                symbol_print(out, m->symbols[i].name);
-                text_add(out, " = %s\n", dim_text(p.arena, m, m->symbols[i].next));
         }
         for (struct constant *c = m->constants; c; c = c->next)
                 if (c->name)

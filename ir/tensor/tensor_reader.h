@@ -56,6 +56,8 @@ char *reader_remark(struct reader *r, const char *what);  /* Reads quoted text, 
                                                            * text_is_remark must accept. */
 /* Reads a dimension: a number, or a term over symbols. */
 bool reader_dim(struct reader *r, dim_t *d);
+/* Reads P = P + N behind a function's outputs. */
+bool reader_next_extent(struct reader *r, struct function *f);
 bool reader_int(struct reader *r, const char *what, int64_t least, int64_t most, int64_t *value);
 bool reader_literal(struct reader *r, enum element e, void *data, size_t index);
 char *reader_location(struct reader *r);                  /* Returns the comment "; "..."" that

@@ -254,10 +254,9 @@ dim_t dim_counted(struct module *m, const char *name, int64_t bound)
         return d;
 }
 
-void dim_keep(struct module *m, int symbol, dim_t next)
+void dim_keep(struct module *m, int symbol)
 {
         m->symbols[symbol].kept = true;
-        m->symbols[symbol].next = next;
 }
 
 bool module_has_extents(const struct module *m)

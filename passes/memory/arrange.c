@@ -496,7 +496,11 @@ int arrange_statements(struct loop_program *p, struct pass_context *context, int
 
 int pass_arrange(struct loop_program *p, struct pass_context *context)
 {
-        return arrange_statements(p, context, NULL);
+        int moved = 0;
+        for (p->at = 0; p->at < p->entry_count; p->at++)
+                moved += arrange_statements(p, context, NULL);
+        p->at = 0;
+        return moved;
 }
 
 int64_t arrange_enough(struct loop_program *p, const struct pass_context *context)

@@ -158,7 +158,7 @@ static void find_parts(struct detaching *d)
                 int64_t bytes = element_info[b->element].bytes;
                 struct part part = { .view = b };
                 int at;
-                if (b->space != SPACE_VIEW || root->space != SPACE_WORKSPACE ||
+                if (b->space != SPACE_VIEW || root->space != SPACE_WORKSPACE || b->entry != d->p->at ||
                     root->element != b->element || b->extent == root->extent ||
                     d->touches[root->number].count > TOUCHES_MAX || is_known(d, b))
                         continue;
@@ -382,10 +382,8 @@ static bool has_parts(const struct loop_program *p)
         return false;
 }
 
-int pass_detach(struct loop_program *p, struct pass_context *context)
+static int detach_entry(struct loop_program *p, struct pass_context *context)
 {
-        if (!has_parts(p))
-                return 0;
         struct arena *arena = arena_new();
         struct detaching d = { .arena = arena, .p = p, .context = context,
                                .work = context->limits.detach_steps };
@@ -407,8 +405,17 @@ int pass_detach(struct loop_program *p, struct pass_context *context)
                 for (int i = 0; i < d.part_count; i++)
                         count += d.best[i];
                 if (count)
-                        pass_arrange(p, context);
+                        arrange_statements(p, context, NULL);
         }
         arena_free(arena);
+        return count;
+}
+
+int pass_detach(struct loop_program *p, struct pass_context *context)
+{
+        int count = 0;
+        for (p->at = 0; p->at < p->entry_count && has_parts(p); p->at++)
+                count += detach_entry(p, context);
+        p->at = 0;
         return count;
 }

@@ -267,11 +267,11 @@ struct lifetimes lifetimes_find(struct arena *arena, struct loop_program *p)
 {
         struct lifetimes l = { .arena = arena };
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
-                if (b->space == SPACE_WORKSPACE)
+                if (b->space == SPACE_WORKSPACE && b->entry == p->at)
                         b->number = l.count++;
         l.storages = arena_array(arena, (size_t)l.count, sizeof *l.storages);
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
-                if (b->space == SPACE_WORKSPACE)
+                if (b->space == SPACE_WORKSPACE && b->entry == p->at)
                         l.storages[b->number] = (struct storage){
                                 .buffer = b,
                                 .first = -1,

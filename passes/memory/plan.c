@@ -166,25 +166,17 @@ static bool check_sizes(const struct loop_program *p, struct pass_context *conte
 static int64_t place_texts(struct loop_program *p, int64_t size)
 {
         for (struct loop_buffer *b = p->buffers; b; b = b->next)
-                if (loop_is_placed(b) && b->space == SPACE_INPUT) {
+                if (loop_is_placed(b) && b->space == SPACE_INPUT && b->entry == p->at) {
                         b->offset = (size + STORAGE_ALIGN - 1) / STORAGE_ALIGN * STORAGE_ALIGN;
                         size = b->offset + b->extent;
                 }
         return size;
 }
 
-int pass_plan(struct loop_program *p, struct pass_context *context)
+/* Plans the entry that p->at says. Returns how many buffers it has, or -1. */
+static int plan_entry(struct loop_program *p, struct pass_context *context)
 {
-        if (!check_sizes(p, context))
-                return -1;
         struct arena *arena = arena_new();
-        if (context->region_count) {
-                p->regions = arena_copy(p->arena, context->regions,
-                                        (size_t)context->region_count * sizeof *p->regions);
-                p->region_count = context->region_count;
-        }
-        if (context->remarks)
-                remarks_begin(context->remarks, "plan");
         /* Views are off at -O0. */
         struct plan plan = best_plan(arena, p, context->lower.views, PLACE_WELL, context->remarks);
         plan.size = place_texts(p, plan.size);
@@ -192,9 +184,8 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                 arena_free(arena);
                 return -1;
         }
-        loop_only_entry(p)->workspace_size = plan.size;
-        loop_only_entry(p)->live_peak = plan.live_peak;
-        p->workspace_align = target_workspace_align(context->target);
+        loop_entry_at(p)->workspace_size = plan.size;
+        loop_entry_at(p)->live_peak = plan.live_peak;
         for (int i = 0; i < plan.lifetimes.count; i++) {
                 struct storage *s = &plan.lifetimes.storages[i], *root = s;
                 int64_t offset = 0;
@@ -204,8 +195,29 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
                 s->buffer->offset =
                         root->span_count ? offset + plan.items[root->buffer->number].offset : 0;
         }
-        p->planned = true;
         int count = plan.lifetimes.count;
         arena_free(arena);
+        return count;
+}
+
+int pass_plan(struct loop_program *p, struct pass_context *context)
+{
+        int count = 0;
+        if (!check_sizes(p, context))
+                return -1;
+        if (context->region_count) {
+                p->regions = arena_copy(p->arena, context->regions,
+                                        (size_t)context->region_count * sizeof *p->regions);
+                p->region_count = context->region_count;
+        }
+        if (context->remarks)
+                remarks_begin(context->remarks, "plan");
+        for (p->at = 0; p->at < p->entry_count && count >= 0; p->at++) {
+                int planned = plan_entry(p, context);
+                count = planned < 0 ? -1 : count + planned;
+        }
+        p->at = 0;
+        p->workspace_align = target_workspace_align(context->target);
+        p->planned = count >= 0;
         return count;
 }
