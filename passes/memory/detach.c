@@ -158,7 +158,8 @@ static void find_parts(struct detaching *d)
                 int64_t bytes = element_info[b->element].bytes;
                 struct part part = { .view = b };
                 int at;
-                if (b->space != SPACE_VIEW || root->space != SPACE_WORKSPACE || b->entry != d->p->at ||
+                if (b->space != SPACE_VIEW || b->entry != d->p->at ||
+                    root->space != SPACE_WORKSPACE ||
                     root->element != b->element || b->extent == root->extent ||
                     d->touches[root->number].count > TOUCHES_MAX || is_known(d, b))
                         continue;
