@@ -36,6 +36,17 @@ struct value *compose_texts_shift(struct compose *c, struct value *x, int64_t by
 struct value *compose_texts_parts(struct compose *c, struct value *x, struct value *start,
                                   struct value *length);
 
+/* ---- numbers (compose_numbers.c) ---- */
+
+/* Returns texts as numbers of an element, a float, an integer or bool, as C's strtod, strtoll and
+ * strtoull read them: behind white space, and what does not belong to the number is left out. A
+ * text without a number, or with one that is too large, and hexadecimal digits, end a run with
+ * INDEX. A float is read in f64, whose last place may be wrong from 16 digits on, or beyond 10 to
+ * the 22. */
+struct value *compose_texts_numbers(struct compose *c, struct value *x, enum element to);
+/* Returns integers, or bool, as texts of decimal digits. */
+struct value *compose_texts_of_integers(struct compose *c, struct value *x);
+
 /* ---- automata (compose_automaton.c) ---- */
 
 /* A deterministic automaton over bytes. State 0 is the first. */

@@ -282,6 +282,19 @@ bool onnx_import_is_inf(struct onnx_import *im, struct onnx_node *n)
  * 1. */
 static bool cast_to(struct onnx_import *im, struct onnx_node *n, enum element to)
 {
+        struct value *x = n->inputs[0];
+        if (onnx_is_texts(x) && to == E_STRING)
+                return onnx_output(n, 0, x);
+        if (onnx_is_texts(x))
+                return element_is_stored(to) && compose_plain_element(to) == to
+                               ? onnx_output(n, 0,
+                                             compose_texts_numbers(im->c, onnx_texts_bytes(x), to))
+                               : onnx_unsupported(im, n, "texts as %s", element_info[to].text);
+        if (to == E_STRING && (element_is_float(value_element(x)) ||
+                               compose_plain_element(value_element(x)) != value_element(x)))
+                return onnx_unsupported(im, n, "%s as texts", element_info[value_element(x)].text);
+        if (to == E_STRING)
+                return onnx_output(n, 0, onnx_texts_new(im, compose_texts_of_integers(im->c, x)));
         static const char *const round_modes[] = { "up", "down", "nearest", NULL };
         int64_t saturate = 1;
         int mode = 0;
@@ -300,8 +313,11 @@ bool onnx_import_cast(struct onnx_import *im, struct onnx_node *n)
         int64_t number;
         enum element to;
 
-        return onnx_int_required(im, n, "to", &number) &&
-               onnx_element_number(im, n, "to", number, &to) && cast_to(im, n, to);
+        if (!onnx_int_required(im, n, "to", &number))
+                return false;
+        if (number == ONNX__TENSOR_PROTO__DATA_TYPE__STRING)
+                return cast_to(im, n, E_STRING);
+        return onnx_element_number(im, n, "to", number, &to) && cast_to(im, n, to);
 }
 
 bool onnx_import_cast_like(struct onnx_import *im, struct onnx_node *n)
