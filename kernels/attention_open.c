@@ -184,25 +184,36 @@ static bool write_scores(struct kernel_state *s, int rows, int columns)
         return write_tile(b, &t, &loop, x_at, b->at, (int)b->panel);
 }
 
+/* Writes the results of a register tile, from element `first` of their depth on. */
+static bool write_part(struct block *b, int rows, int columns, struct loop_expr *first, int live)
+{
+        struct kernel_state *s = &b->second;
+        struct emit *e = s->e;
+        const struct sum_loop loop = { .name = "c", .extent = b->width, .x_step = 1,
+                                       .number_step = 1, .count = b->columns, .any = true };
+        struct tile t = { .s = s, .xs = b->scores.buffer, .rows = rows, .columns = columns,
+                          .vectors = divide_up(live, s->lanes), .column_step = b->width,
+                          .width = b->wide };
+        struct loop_expr *x_at =
+                emit_let(e, "x_at", plus(e, b->scores.at, times(e, row_of(b, s), b->width)));
+        t.w_base = emit_let(e, "w_at", plus(e, b->values.at, first));
+        return write_tile(b, &t, &loop, x_at, first, live);
+}
+
 static bool write_results(struct kernel_state *s, int rows, int columns)
 {
         struct block *b = (struct block *)((char *)s - offsetof(struct block, second));
         struct emit *e = s->e;
-        const int lanes = s->lanes, most = s->schedule.vectors * lanes;
-        const struct sum_loop loop = { .name = "c", .extent = b->width, .x_step = 1,
-                                       .number_step = 1, .count = b->columns, .any = true };
-        struct loop_expr *x_at =
-                emit_let(e, "x_at", plus(e, b->scores.at, times(e, row_of(b, s), b->width)));
+        const int most = s->schedule.vectors * s->lanes, rest = (int)(b->depth % most);
+        const int64_t whole = b->depth / most;
         bool good = true;
-        for (int64_t first = 0; first < b->depth && good; first += most) {
-                const int live = (int)(b->depth - first < most ? b->depth - first : most);
-                struct tile t = { .s = s, .xs = b->scores.buffer, .rows = rows,
-                                  .columns = columns, .vectors = divide_up(live, lanes),
-                                  .column_step = b->width, .width = b->wide };
-                t.w_base = plus(e, b->values.at, number(e, first));
-                good = write_tile(b, &t, &loop, x_at, number(e, first), live);
+        if (whole) {
+                struct loop_expr *part = emit_for(e, "part", number(e, 0), number(e, whole));
+                good = write_part(b, rows, columns, times(e, part, most), most);
+                emit_end(e);
         }
-        return good;
+        return good &&
+               (!rest || write_part(b, rows, columns, number(e, whole * most), rest));
 }
 
 /* ---- columns that a mask hides ---- */

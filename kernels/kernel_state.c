@@ -55,7 +55,7 @@ static bool open_tiles(struct kernel_state *s, int rows, int columns, struct loo
 
 /* These are the sizes of tiles for what is left. A tile of fewer than three positions takes about
  * as long as one of three, because its weights come from the second-level cache. */
-static const int rest_sizes[] = { 16, 8, 5, 4, 3, 2, 1 };
+static const int rest_sizes[] = { 16, 8, 6, 5, 4, 3, 2, 1 };
 enum { REST_SIZES = sizeof rest_sizes / sizeof *rest_sizes, REST_MOST = 30, REST_LEAST = 3 };
 
 /* Returns the sizes smaller than `columns`, a bit each by their number, whose sum is `rest`, so
