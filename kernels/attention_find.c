@@ -77,7 +77,7 @@ static bool find_products(const struct region *region, struct attention *a)
                 if (!(op_info[op->code].traits & TRAIT_CONTRACTION))
                         continue;
                 const struct type *y = op_result(op)->type;
-                if (count == 2 || y->rank != RANK || !dim_is(y->dims[0], 1) ||
+                if (count == 2 || y->rank != RANK || (!dim_is(y->dims[0], 1) && !is_open(op)) ||
                     y->element != E_F32 ||
                     (op->code != OP_convolve_packed && !is_open(op) &&
                      !is_plain(op, count == 0 ? COLUMN : ROW)) ||
@@ -91,6 +91,7 @@ static bool find_products(const struct region *region, struct attention *a)
         return scores && a->first->code == a->second->code &&
                is_open(a->first) == is_open(a->second) &&
                (!is_open(a->first) || are_open(a)) &&
+               dim_equal(scores->dims[0], y->dims[0]) &&
                dim_equal(scores->dims[GROUP], y->dims[GROUP]) &&
                dim_equal(scores->dims[ROW], y->dims[ROW]);
 }

@@ -2,7 +2,7 @@
 /* Attention of as many rows and keys as a run gives (attention.h): two products of matrices (dot)
  * with operations on rows between them.
  *
- *      for each group (a head)
+ *      for each image, and each group of it (a head)
  *        keys as panels [panel][channel][column], and values [column][channel], into memory of the
  *        kernel's own
  *        for each tile of rows
@@ -25,7 +25,7 @@
 
 #include "kernels/contract.h"
 
-enum { GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };
+enum { IMAGE = 0, GROUP = 1, ROW = 2, COLUMN = 3, RANK = 4 };
 
 /* Each task has such memory. */
 struct memory { struct loop_buffer *buffer; struct loop_expr *at; };
@@ -42,7 +42,7 @@ struct block {
         struct memory inverse;          /* Where the rows are a softmax, the reciprocals of their
                                          * sums. */
         struct emit_place scored;       /* The scores of a tile lie here, by their index. */
-        struct loop_expr *group;        /* The loops are at this group. */
+        struct loop_expr *image, *group;        /* The loops are at this group of this image. */
         struct loop_expr *from, *to;    /* A tile has these rows. */
         struct loop_expr *all, *columns;        /* There are `all` columns, of which the rows of the
                                                  * tile see `columns`. */
@@ -64,7 +64,7 @@ static struct loop_expr *element_of(struct block *b, const struct op *op, int op
                       *contract = op_ints(op, operand ? "contract_b" : "contract_a", NULL);
         for (int d = 0; d < v->type->rank; d++)
                 index[d] = free;
-        index[batch[0]] = number(e, 0);
+        index[batch[0]] = b->image;
         index[batch[1]] = b->group;
         index[contract[0]] = contracted;
         return emit_element(e, v, index);
@@ -147,7 +147,7 @@ static bool write_tile(struct block *b, struct tile *t, const struct sum_loop *l
         s->schedule.split = split;
         for (int i = 0; i < t->columns; i++)
                 for (int j = 0; j < t->vectors; j++) {
-                        struct loop_expr *index[RANK] = { number(e, 0), b->group,
+                        struct loop_expr *index[RANK] = { b->image, b->group,
                                                           plus(e, s->position[0], number(e, i)) };
                         struct state_vector v = {
                                 .value = s->result,
@@ -306,7 +306,7 @@ static void write_softmax(struct block *b)
 static bool write_shares(struct block *b)
 {
         struct emit *e = b->first.e;
-        struct loop_expr *index[RANK] = { number(e, 0), b->group };
+        struct loop_expr *index[RANK] = { b->image, b->group };
         emit_local(e, b->a.scores)->place = &b->scored;
         rows_find(e, b->first.region, b->a.shares, &b->scored);
         if (e->rows.along != 1u << COLUMN ||
@@ -449,9 +449,15 @@ bool attention_open(struct emit *e, const struct kernel_request *request,
         b.first.ys = b.scores.buffer;
         b.second.ws = b.values.buffer;
         b.second.ys = buffer;
-        state_share(e, task, b.tasks, groups, &from, &to);
-        struct loop_expr *group = emit_for(e, "group", from, to);
-        b.group = groups == 1 ? number(e, 0) : group;   /* Element functions expect index 0. */
+        const bool one = dim_is(a->scores->type->dims[IMAGE], 1);       /* Element functions expect
+                                                                         * index 0 then. */
+        struct loop_expr *images = emit_extent(e, a->scores->type, IMAGE);
+        state_share_of(e, task, b.tasks, times(e, images, groups), &from, &to);
+        struct loop_expr *unit = emit_for(e, "group", from, to);
+        b.image = one ? number(e, 0) : emit_let(e, "image", emit_op_int(e, LOOP_DIV, unit, groups));
+        b.group = groups == 1 ? number(e, 0)
+                  : one       ? unit
+                              : emit_let(e, "head", emit_op_int(e, LOOP_REM, unit, groups));
         pack(&b);
         struct loop_expr *more = plus(e, b.first.open, number(e, size - 1));
         bool good = write_rows(&b, emit_for(e, "tile", number(e, 0),

@@ -414,6 +414,7 @@ static bool set_open(const struct attention *a, const struct schedule_machine *m
                       columns = dim_bound(module, a->scores->type->dims[COLUMN]),
                       groups = type_extent(a->scores->type, GROUP),
                       fit = room_part(target) / (columns * score_bytes(a));
+        const bool one = dim_is(a->scores->type->dims[0], 1);
         int64_t most = schedule_positions(target, m, VECTORS, 2);
         most = most < fit ? most : fit;
         if (context->exact || rows < LEAST_ROWS || most < LEAST_ROWS)
@@ -421,7 +422,7 @@ static bool set_open(const struct attention *a, const struct schedule_machine *m
         struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         s.columns = (int)(most < rows ? most : rows);
         s.vectors = VECTORS;
-        s.row_tasks = machine->threads > groups ? (int)groups
+        s.row_tasks = machine->threads > groups && one ? (int)groups
                       : machine->threads > 1    ? machine->threads
                                                 : 1;
         a->first->schedule = a->second->schedule =

@@ -288,7 +288,7 @@ def test_rows_fuse(least, kernels, tmp_path):
 
 class Heads:
     """attention of 4 heads of 20 channels: rows of x see keys of x, or of m"""
-    FORMS = "plain", "causal", "cross", "shared", "masked"
+    FORMS = "plain", "causal", "cross", "shared", "masked", "batch"
 
     def __init__(self, form):
         rng = np.random.default_rng(3)
@@ -309,7 +309,7 @@ class Heads:
         of = {"q": "x", "k": "m" if self.form == "cross" else "x", "v": "m" if self.form == "cross" else "x"}
         heads = {}
         for p in "qkv":
-            h = node("Reshape", node("MatMul", of[p], p), constant([1, -1, self.weights[p].shape[1] // 20, 20]))
+            h = node("Reshape", node("MatMul", of[p], p), constant([0, -1, self.weights[p].shape[1] // 20, 20]))
             if self.weights[p].shape[1] < 80:           # each head of keys serves two of queries
                 h = node("Reshape", h, constant([1, -1, 2, 1, 20]))
                 h = node("Reshape", node("Concat", h, h, axis=3), constant([1, -1, 4, 20]))
@@ -323,18 +323,22 @@ class Heads:
         if self.form == "masked":
             scores = node("Add", scores, "b")
         shares = node("Softmax", scores, axis=-1)
-        y = node("Reshape", node("Transpose", node("MatMul", shares, heads["v"]), perm=[0, 2, 1, 3]), constant([1, -1, 80]))
+        y = node("Reshape", node("Transpose", node("MatMul", shares, heads["v"]), perm=[0, 2, 1, 3]), constant([0, -1, 80]))
         nodes.append(helper.make_node("MatMul", [y, "o"], ["y"]))
-        inputs = [("x", [1, "N", 80])] + [("m", [1, "M", 80])] * (self.form == "cross") + [("b", ["N", "N"])] * (self.form == "masked")
+        first = "B" if self.form == "batch" else 1
+        inputs = [("x", [first, "N", 80])] + [("m", [1, "M", 80])] * (self.form == "cross") + [("b", ["N", "N"])] * (self.form == "masked")
         graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(name, F32, shape) for name, shape in inputs],
-                                  [helper.make_tensor_value_info("y", F32, [1, "N", 80])], [onnx.numpy_helper.from_array(a, name) for name, a in constants.items()])
+                                  [helper.make_tensor_value_info("y", F32, [first, "N", 80])], [onnx.numpy_helper.from_array(a, name) for name, a in constants.items()])
         onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
 
     def inputs(self, rng, n, m):
         others = [rng.random((1, m, 80), np.float32) - .5] * (self.form == "cross") + [rng.random((n, n), np.float32)] * (self.form == "masked")
-        return [rng.random((1, n, 80), np.float32) - .5, *others]
+        return [rng.random((1 + n % 3 if self.form == "batch" else 1, n, 80), np.float32) - .5, *others]
 
     def result(self, x, other=None):
+        return np.concatenate([self.one(x[i:i + 1], other) for i in range(len(x))])
+
+    def one(self, x, other):
         heads = {}
         for p in "qkv":
             h = (x if p == "q" or self.form != "cross" else other)[0] @ self.weights[p]
@@ -349,7 +353,7 @@ class Heads:
         return (shares @ heads["v"]).transpose(1, 0, 2).reshape(1, -1, 80) @ self.weights["o"]
 
 
-@pytest.mark.slow
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("form", Heads.FORMS)
@@ -359,7 +363,7 @@ def test_attention(form, threads, target, tmp_path):
         pytest.skip(f"the processor has no {target}")
     heads = Heads(form)
     heads.save(tmp_path / "m.onnx")
-    options = ["--dim=N=1..70", *(["--dim=M=1..45"] if form == "cross" else []), f"--target={target}", f"--threads={threads}"]
+    options = ["--dim=N=1..70", *(["--dim=M=1..45"] if form == "cross" else ["--dim=B=1..3"] if form == "batch" else []), f"--target={target}", f"--threads={threads}"]
     loops = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options, "--emit=loops", "-o", "-"]).stdout
     assert "%keys: inout" in loops and ("let %columns : index = min(" in loops) == (form == "causal")
     flags = ["-O1", "-fsanitize=address,undefined", f"-Wl,--whole-archive,{dnncc.ROOT}/build/libdnncc_runtime.a,--no-whole-archive", "-pthread"]
