@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 static struct value *both(struct compose *c, struct value *x, struct value *y)
 {
@@ -356,6 +357,152 @@ struct value *compose_texts_of_integers(struct compose *c, struct value *x)
         }
         for (int d = 0; d < rank; d++)
                 dims[d] = x->type->dims[d];
+        dims[rank] = all[1];
+        return compose_reshape(c, y, rank + 1, dims);
+}
+
+/* ---- floats as texts ---- */
+
+enum { FLOAT_DIGITS = 8, FLOAT_WIDTH = 14, FLOAT_LEAST = -45, FLOAT_MOST = 38 };
+
+/* A float is the digits d.ddddddd times 10 to `power`; all are columns of i32, the digits are rows
+ * of 8. */
+struct decimal {
+        struct value *digits, *count, *power;
+};
+
+/* Returns whether x is at least 10 to the powers from `first` on, as rows. */
+static struct value *reaches(struct compose *c, struct value *x, int first, int last)
+{
+        const int64_t powers_count = last - first + 1;
+        double *bounds = constant_room(c->m, (size_t)powers_count * sizeof *bounds);
+        for (int k = first; k <= last; k++) {
+                char text[32];
+                snprintf(text, sizeof text, "1e%d", k);
+                bounds[k - first] = strtod(text, NULL);
+        }
+        return compose_binary(
+                c, OP_ge, x,
+                constant_dense(c->m,
+                               type_tensor(c->m, E_F64, 1, (const dim_t[]){ dim_of(powers_count) }),
+                               bounds, NULL));
+}
+
+static bool decimal_find(struct compose *c, struct value *x, struct decimal *d)
+{
+        const int64_t last = 1;
+        struct value *table = powers(c, E_U64, FLOAT_DIGITS - 1);
+        struct value *power = count(c, reaches(c, x, FLOAT_LEAST, FLOAT_MOST));
+        power = plus(c, power, FLOAT_LEAST - 1);
+        struct value *zero = compose_with(c, OP_eq, x, 0);
+        power = power ? compose_select(c, zero, build_like(c->b, power, 0), power) : NULL;
+        struct value *up = compose_from(c, OP_sub, FLOAT_DIGITS - 1, power);
+        struct value *number = compose_unary(c, OP_round, scaled(c, x, up));
+        struct value *over = compose_with(c, OP_ge, number, 1e8);
+        d->power = add(c, power, compose_cast(c, over, E_I32));
+        number = compose_select(c, over, times(c, number, 0.1), number);
+        table = table ? compose_reverse(c, table, 0) : NULL;
+        struct value *digits = divide(c, compose_cast(c, number, E_U64), table);
+        d->digits = compose_cast(c, compose_with(c, OP_rem, digits, 10), E_I32);
+        if (!d->digits || !d->power)
+                return false;
+        struct value *place = build_iota(c->b, d->digits->type, 1);
+        struct value *none = build_like(c->b, place, 0);
+        place = compose_select(c, compose_with(c, OP_ne, d->digits, 0), place, none);
+        place = place ? compose_reduce(c, REDUCE_max, place, &last, 1, E_COMPUTE) : NULL;
+        d->count = compose_reshape(c, plus(c, place, 1), 2, power->type->dims);
+        return d->count != NULL;
+}
+
+/* Returns the bytes of a decimal at places of its text, i32, as C's %.8g has them. */
+static struct value *decimal_bytes(struct compose *c, const struct decimal *d, struct value *at)
+{
+        struct value *below = compose_with(c, OP_lt, d->power, 0);
+        struct value *far = compose_with(c, OP_ge, d->power, FLOAT_DIGITS);
+        far = either(c, far, compose_with(c, OP_lt, d->power, -4));
+        struct value *near = both(c, below, inverse(c, far));     /* 0.0ddd */
+        /* Zeros stand in front of the digits, and a point behind the first `point` of all. */
+        struct value *zeros = compose_unary(c, OP_neg, d->power);
+        zeros = compose_select(c, near, zeros, zeros ? build_like(c->b, zeros, 0) : NULL);
+        struct value *point = plus(c, compose_with(c, OP_max, d->power, 0), 1);
+        point = compose_select(c, far, point ? build_like(c->b, point, 1) : NULL, point);
+        struct value *all = compose_binary(c, OP_max, add(c, d->count, zeros), point);
+        struct value *has_point = compose_binary(c, OP_gt, all, point);
+        struct value *end = add(c, all, compose_cast(c, has_point, E_I32));
+        struct value *behind = both(c, has_point, compose_binary(c, OP_gt, at, point));
+        struct value *digit = sub(c, at, compose_cast(c, behind, E_I32));
+        digit = sub(c, digit, zeros);
+        struct value *is_zero = compose_with(c, OP_lt, digit, 0);
+        digit = clamp(c, digit, 0, FLOAT_DIGITS - 1);
+        digit = digit ? compose_gather_elements(c, d->digits, digit, 1) : NULL;
+        struct value *y = plus(c, digit, '0');
+        y = y ? compose_select(c, is_zero, build_like(c->b, y, '0'), y) : NULL;
+        struct value *dot = both(c, has_point, compose_binary(c, OP_eq, at, point));
+        y = y ? compose_select(c, dot, build_like(c->b, y, '.'), y) : NULL;
+
+        /* Behind the end stands an exponent of two digits, or nothing. */
+        struct value *size = compose_unary(c, OP_abs, d->power);
+        struct value *tens = plus(c, compose_with(c, OP_div, size, 10), '0');
+        struct value *ones = plus(c, compose_with(c, OP_rem, size, 10), '0');
+        struct value *sign = tens ? compose_select(c, below, build_like(c->b, tens, '-'),
+                                                   build_like(c->b, tens, '+'))
+                                  : NULL;
+        struct value *e = tens ? build_like(c->b, tens, 'e') : NULL;
+        struct value *parts[4] = { e, sign, tens, ones };
+        struct value *past = sub(c, at, end);
+        struct value *none = past ? build_like(c->b, past, 0) : NULL;
+        struct value *rest = none;
+        for (int i = 0; i < 4; i++) {
+                struct value *here = both(c, far, compose_with(c, OP_eq, past, i));
+                rest = compose_select(c, here, parts[i], rest);
+        }
+        return compose_select(c, compose_with(c, OP_ge, past, 0), rest, y);
+}
+
+/* Returns a word as a row of bytes. */
+static struct value *word(struct compose *c, const char *text)
+{
+        uint8_t *bytes = constant_room(c->m, FLOAT_WIDTH);
+        memset(bytes, 0, FLOAT_WIDTH);
+        memcpy(bytes, text, strlen(text));
+        return constant_dense(c->m,
+                              type_tensor(c->m, E_U8, 1, (const dim_t[]){ dim_of(FLOAT_WIDTH) }),
+                              bytes, NULL);
+}
+
+struct value *compose_texts_of_floats(struct compose *c, struct value *x)
+{
+        x = compose_cast(c, x, E_F32);
+        if (!x)
+                return NULL;
+        const int64_t rows = type_elements(x->type);
+        const int rank = value_rank(x);
+        dim_t dims[RANK_MAX], all[2] = { dim_of(rows), dim_of(FLOAT_WIDTH) };
+        const dim_t column[2] = { all[0], dim_of(1) };
+        struct decimal d;
+
+        if (rank >= RANK_MAX) {
+                compose_unsupported(c, "texts of rank %d", rank + 1);
+                return NULL;
+        }
+        const struct type *places = compose_type(c, E_I32, 2, all);
+        struct value *one = places ? compose_reshape(c, x, 2, column) : NULL;
+        struct value *negative = one ? compose_as_bits(c, one, E_I32) : NULL;
+        negative = compose_with(c, OP_lt, negative, 0);
+        struct value *size = compose_cast(c, compose_unary(c, OP_abs, one), E_F64);
+        if (!size || !negative || !decimal_find(c, size, &d))
+                return NULL;
+        struct value *at = sub(c, build_iota(c->b, places, 1), compose_cast(c, negative, E_I32));
+        struct value *y = decimal_bytes(c, &d, at);
+        y = y ? compose_select(c, compose_with(c, OP_lt, at, 0), build_like(c->b, y, '-'), y)
+              : NULL;
+        y = compose_cast(c, y, E_U8);
+        struct value *infinite = compose_with(c, OP_eq, size, INFINITY);
+        y = compose_select(c, both(c, infinite, negative), word(c, "-INF"), y);
+        y = compose_select(c, both(c, infinite, inverse(c, negative)), word(c, "INF"), y);
+        y = compose_select(c, compose_binary(c, OP_ne, one, one), word(c, "NaN"), y);
+        for (int i = 0; i < rank; i++)
+                dims[i] = x->type->dims[i];
         dims[rank] = all[1];
         return compose_reshape(c, y, rank + 1, dims);
 }

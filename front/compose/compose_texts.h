@@ -47,6 +47,9 @@ struct value *compose_texts_numbers(struct compose *c, struct value *x, enum ele
 /* Returns integers, or bool, as texts of decimal digits. */
 struct value *compose_texts_of_integers(struct compose *c, struct value *x);
 
+/* Returns floats as texts, as C's %.8g writes f32; NaN, INF and -INF. */
+struct value *compose_texts_of_floats(struct compose *c, struct value *x);
+
 /* ---- automata (compose_automaton.c) ---- */
 
 /* A deterministic automaton over bytes. State 0 is the first. */

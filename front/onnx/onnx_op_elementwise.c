@@ -290,11 +290,15 @@ static bool cast_to(struct onnx_import *im, struct onnx_node *n, enum element to
                                ? onnx_output(n, 0,
                                              compose_texts_numbers(im->c, onnx_texts_bytes(x), to))
                                : onnx_unsupported(im, n, "texts as %s", element_info[to].text);
-        if (to == E_STRING && (element_is_float(value_element(x)) ||
+        if (to == E_STRING && (value_element(x) == E_F64 ||
                                compose_plain_element(value_element(x)) != value_element(x)))
                 return onnx_unsupported(im, n, "%s as texts", element_info[value_element(x)].text);
-        if (to == E_STRING)
-                return onnx_output(n, 0, onnx_texts_new(im, compose_texts_of_integers(im->c, x)));
+        if (to == E_STRING) {
+                struct value *bytes = element_is_float(value_element(x))
+                                              ? compose_texts_of_floats(im->c, x)
+                                              : compose_texts_of_integers(im->c, x);
+                return onnx_output(n, 0, onnx_texts_new(im, bytes));
+        }
         static const char *const round_modes[] = { "up", "down", "nearest", NULL };
         int64_t saturate = 1;
         int mode = 0;

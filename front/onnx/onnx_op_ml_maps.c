@@ -137,7 +137,7 @@ bool onnx_import_cast_map(struct onnx_import *im, struct onnx_node *n)
         static const enum element elements[] = { E_F32, E_STRING, E_I64 };
         static const char *const forms[] = { "DENSE", "SPARSE", NULL };
         static const char none[] = "0.f"; /* It is what onnxruntime puts where no text is. */
-        const struct entries map = map_of(n);
+        struct entries map = map_of(n);
         struct compose *c = im->c;
         struct value *entries, *preset = NULL;
         int target, form;
@@ -147,12 +147,16 @@ bool onnx_import_cast_map(struct onnx_import *im, struct onnx_node *n)
             !onnx_choice(im, n, "map_form", forms, 0, &form) ||
             !onnx_int_range(im, n, "max_map", 1, 1, NUMBER_MAX, &most))
                 return false;
-        const bool texts = onnx_is_texts(map.values);
+        const bool texts = elements[target] == E_STRING;
         if (onnx_is_texts(map.keys))
                 return onnx_invalid(im, n, "keys that are texts");
-        if (texts != (elements[target] == E_STRING))
-                return onnx_unsupported(im, n, "%s of %s", targets[target],
-                                        texts ? "texts" : "numbers");
+        if (texts && !onnx_is_texts(map.values))
+                return onnx_unsupported(im, n, "%s of numbers", targets[target]);
+        if (!texts && onnx_is_texts(map.values))
+                map.values =
+                        compose_texts_numbers(c, onnx_texts_bytes(map.values), elements[target]);
+        if (!map.values)
+                return false;
         if (form) {
                 /* Keys of max_map and more are left out. One below 0 fails, as an index. */
                 const double beyond = (double)most + 1;

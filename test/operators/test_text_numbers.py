@@ -124,6 +124,23 @@ def test_written(kind, how, tmp_path):
     assert got.shape == x.shape and [str(k) for k in got.ravel()] == [str(k) for k in by_onnxruntime(m, x).ravel()]
 
 
+@pytest.mark.parametrize("how", HOW)
+@pytest.mark.parametrize("kind", ["FLOAT", "FLOAT16"])
+@pytest.mark.slow
+@pytest.mark.sample(3)
+def test_floats(kind, how, tmp_path):
+    """numbers of each size, whole ones, ties and those that round up to a digit more"""
+    n, dtype = np.random.default_rng(1), helper.tensor_dtype_to_np_dtype(getattr(TensorProto, kind))
+    values = [0, -0.0, 1, -1.5, 0.1, 123456.789, 1e8, 12345678, 99999999, 0.99999999, 1e-4, 9.9999997e-5, 1.234e-5, 1e-45, 3.4e38, np.nan, np.inf, -np.inf, 2097152.25, 2097152.75, 16777217,
+              100, 1e7, -1e7, 0.5, 65504, 6e-8, -123456.5, 1e-5, 999999.96, 0.001, 1e10, 1.17549435e-38]
+    with np.errstate(over="ignore"):
+        x = np.concatenate([np.array(values, np.float64), n.normal(size=300) * 10.0 ** n.integers(-40, 38, 300), n.normal(size=100) * 10.0 ** n.integers(-5, 9, 100),
+                            n.integers(-999, 999, 40), n.integers(-9999, 9999, 40) / 8]).astype(np.float32).astype(dtype)
+    m = model(kind, "STRING", [len(x)])
+    got, want = ran(m, tmp_path, x, how).tolist(), by_onnxruntime(m, x).tolist()
+    assert not [(v, a, b) for v, a, b in zip(x.tolist(), got, want) if a != b]
+
+
 def test_shapes(tmp_path):
     """texts of several dimensions, of none, and none at all; the same text again; CastLike"""
     for shape in ([], [2, 1, 3], [0, 2]):
@@ -135,7 +152,7 @@ def test_shapes(tmp_path):
     assert ran(model("INT32", "STRING", [2], True), tmp_path, np.array([5, -6], np.int32), "generic").tolist() == ["5", "-6"]
 
 
-@pytest.mark.parametrize("kind, to, text", [("FLOAT", "STRING", "f32 as texts"), ("DOUBLE", "STRING", "f64 as texts"), ("STRING", "INT4", "texts as i4"), ("STRING", "FLOAT8E4M3FN", "texts as f8")])
+@pytest.mark.parametrize("kind, to, text", [("FLOAT8E5M2", "STRING", "f8e5m2 as texts"), ("DOUBLE", "STRING", "f64 as texts"), ("STRING", "INT4", "texts as i4"), ("STRING", "FLOAT8E4M3FN", "texts as f8")])
 def test_refused(kind, to, text, tmp_path):
     onnx.save(model(kind, to, [2]), str(tmp_path / "m.onnx"))
     with pytest.raises(dnncc.CompileError) as error:
