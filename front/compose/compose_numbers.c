@@ -492,7 +492,8 @@ struct value *compose_texts_of_floats(struct compose *c, struct value *x)
         struct value *size = compose_cast(c, compose_unary(c, OP_abs, one), E_F64);
         if (!size || !negative || !decimal_find(c, size, &d))
                 return NULL;
-        struct value *at = sub(c, build_iota(c->b, places, 1), compose_cast(c, negative, E_I32));
+        struct value *at = build_iota(c->b, places, 1);
+        at = sub(c, at, compose_cast(c, negative, E_I32));
         struct value *y = decimal_bytes(c, &d, at);
         y = y ? compose_select(c, compose_with(c, OP_lt, at, 0), build_like(c->b, y, '-'), y)
               : NULL;

@@ -121,10 +121,10 @@ const Onnx__GraphProto *onnx_graph_attribute(struct onnx_import *im, struct onnx
  * NULL after one error, which names the tensor by `what`. */
 struct value *onnx_tensor(struct onnx_import *im, const Onnx__TensorProto *t, const char *what);
 
-/* Imports the nodes of a subgraph into the region, which yields the subgraph's outputs. Its inputs
- * are the arguments. */
+/* Imports the nodes of a subgraph without inputs into the region, which yields the subgraph's
+ * outputs. Where one is of texts, it yields their bytes, and texts[output] becomes true. */
 bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,
-                   struct value *const *arguments, int argument_count);
+                   bool *texts);
 /* Imports the same nodes into the current region, as for a branch that is known at compile time;
  * sets outputs[output_count]. */
 bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,

@@ -6,6 +6,7 @@
  * INDEX. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
+#include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 
@@ -168,7 +169,7 @@ static const char *reason(struct onnx_import *im, const struct refusal *refusal)
 
 /* Imports a branch. What is said meanwhile is kept in *refusal, or said when all is well. */
 static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch,
-                          struct region *region, struct refusal *refusal)
+                          struct region *region, bool *texts, struct refusal *refusal)
 {
         struct onnx_model *model = im->model;
         struct onnx_import before = *im;
@@ -179,7 +180,7 @@ static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch
         if (kept)
                 im->diag->stream = kept;
         model->contradicted = false;
-        bool ok = onnx_subgraph(im, branch, region, NULL, 0);
+        bool ok = onnx_subgraph(im, branch, region, texts);
         if (kept)
                 fclose(kept);
         im->diag->stream = diag.stream;
@@ -234,13 +235,13 @@ static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *
 /* Imports both branches: the second one too when the first is not supported, so that its nodes are
  * listed. */
 static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct op *op,
-                            const Onnx__GraphProto *const *branches)
+                            const Onnx__GraphProto *const *branches, bool **texts)
 {
         struct refusal refusals[2] = { { 0 } };
         bool ok[2], skipped = false, failed = false;
         for (int i = 0; i < 2 && !failed; i++) {
                 op_add_region(op, i);
-                ok[i] = import_branch(im, branches[i], op->regions[i], &refusals[i]);
+                ok[i] = import_branch(im, branches[i], op->regions[i], texts[i], &refusals[i]);
                 skipped |= !ok[i] && im->model->skip;
                 failed = !ok[i] && !im->model->skip && !refusals[i].misfit;
         }
@@ -249,11 +250,55 @@ static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct 
                 onnx_invalid(im, n, "neither branch is for these shapes: %s",
                              reason(im, &refusals[0]));
         for (int i = 0; i < 2 && !failed && !skipped; i++)
-                if (!ok[i] && ok[!i])
+                if (!ok[i] && ok[!i]) {
                         ok[i] = fail_branch(im, n, op, i, &refusals[i]);
+                        texts[i] = texts[!i];
+                }
         free(refusals[0].text);
         free(refusals[1].text);
         return !failed && !skipped && ok[0] && ok[1];
+}
+
+/* Gives texts that both branches yield the larger of their widths. */
+static bool fit_texts(struct onnx_import *im, struct onnx_node *n, struct op *op, int count,
+                      bool *const *texts)
+{
+        for (int i = 0; i < count; i++)
+                if (texts[0][i] != texts[1][i])
+                        return onnx_invalid(im, n, "output %d is of texts in one branch alone", i);
+        for (int which = 0; which < 2; which++) {
+                struct region *region = op->regions[which];
+                struct op *yield = region->last;
+                struct onnx_region outer = onnx_region_enter(im, region);
+                bool ok = true;
+                im->b.before = yield;
+                for (int i = 0; i < count && ok; i++) {
+                        const struct value *other = op_operand(op->regions[!which]->last, i);
+                        struct value *v = op_operand(yield, i);
+                        if (!texts[0][i] || value_rank(v) != value_rank(other))
+                                continue;
+                        const int last = value_rank(v) - 1;
+                        if (value_extent(v, last) >= value_extent(other, last))
+                                continue;
+                        v = compose_fitted(im->c, v, last, value_extent(other, last));
+                        if ((ok = v != NULL))
+                                op_set_operand(yield, i, v);
+                }
+                im->b.before = NULL;
+                onnx_region_leave(im, outer);
+                if (!ok)
+                        return false;
+        }
+        return true;
+}
+
+/* Makes texts of the outputs that are the bytes of such. */
+static bool take_texts(struct onnx_import *im, struct onnx_node *n, int count, const bool *texts)
+{
+        for (int i = 0; i < n->output_count && i < count; i++)
+                if (texts[i] && !(n->outputs[i] = onnx_texts_new(im, n->outputs[i])))
+                        return false;
+        return true;
 }
 
 static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct value *c,
@@ -273,18 +318,25 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
         struct op *op = op_build_results(&im->b, OP_if, &c, 1, NULL, types, count, 2);
         if (!op)
                 return false;
-        if (!import_branches(im, n, op, branches))
+        bool *texts[2] = { arena_array(im->arena, (size_t)count, sizeof *texts[0]),
+                           arena_array(im->arena, (size_t)count, sizeof *texts[0]) };
+        if (!import_branches(im, n, op, branches, texts) || !fit_texts(im, n, op, count, texts))
                 return false;
         struct joint *joints = arena_array(im->arena, (size_t)count, sizeof *joints);
         int extents = find_joints(im, op, joints);
+        for (int i = 0; i < count; i++)
+                if (texts[0][i] && joints[i].differ)
+                        return onnx_unsupported(im, n, "output %d is of texts, whose number depends "
+                                                       "on the branch", i);
         if (extents > 0)
-                return join_branches(im, n, op, joints, extents);
+                return join_branches(im, n, op, joints, extents) &&
+                       take_texts(im, n, count, texts[0]);
         if (!check_branches(im, n, op) ||
             !op_infer(im->m, op, im->diag))
                 return false;
         for (int i = 0; i < n->output_count; i++)
                 n->outputs[i] = &op->results[i];
-        return true;
+        return take_texts(im, n, count, texts[0]);
 }
 
 bool onnx_import_if(struct onnx_import *im, struct onnx_node *n)

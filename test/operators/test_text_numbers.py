@@ -158,3 +158,39 @@ def test_refused(kind, to, text, tmp_path):
     with pytest.raises(dnncc.CompileError) as error:
         dnncc.compile_model(tmp_path / "m.onnx", tmp_path)
     assert error.value.code == 4 and text in str(error.value), error.value
+
+
+# ---- branches ----
+
+def choice(shapes=((2,), (2,)), kinds=("STRING", "STRING")):
+    """an If that a run decides: texts with some behind them, or shorter ones that are constants; and a number beside them"""
+    def branch(name, nodes, constants, shape, kind):
+        return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(f"{name}_y", getattr(TensorProto, kind), shape), helper.make_tensor_value_info(f"{name}_n", TensorProto.INT64, [])],
+                                 constants)
+    long = branch("long", [helper.make_node("StringConcat", ["x", "x"], ["long_y"]), helper.make_node("Identity", ["one"], ["long_n"])],
+                  [helper.make_tensor("one", TensorProto.INT64, [], [1])], shapes[0], kinds[0])
+    values = [b"a", "é".encode(), b""][:int(np.prod(shapes[1]))] if kinds[1] == "STRING" else [1, 2, 3][:int(np.prod(shapes[1]))]
+    short = branch("short", [helper.make_node("Identity", ["two"], ["short_n"])],
+                   [helper.make_tensor("short_y", getattr(TensorProto, kinds[1]), shapes[1], values), helper.make_tensor("two", TensorProto.INT64, [], [2])], shapes[1], kinds[1])
+    g = helper.make_graph([helper.make_node("If", ["c"], ["y", "n"], "choice", then_branch=long, else_branch=short), helper.make_node("StringConcat", ["y", "end"], ["z"])], "g",
+                          [helper.make_tensor_value_info("x", TensorProto.STRING, [2]), helper.make_tensor_value_info("c", TensorProto.BOOL, [])],
+                          [helper.make_tensor_value_info("z", TensorProto.STRING, None), helper.make_tensor_value_info("n", TensorProto.INT64, [])],
+                          [helper.make_tensor("end", TensorProto.STRING, [1], [b"."])])
+    return helper.make_model(g, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
+def test_branch(target, tmp_path):
+    program = program_of(choice(), tmp_path, target)
+    x = np.array(["ab", "cdé"], object)
+    for chosen, want in ((True, ["abab.", "cdécdé."]), (False, ["a.", "é."])):
+        z, n = dnncc.run_host(program, [x, np.array(chosen)])
+        assert z.tolist() == want and n == 2 - chosen
+
+
+@pytest.mark.parametrize("shapes, kinds, code, text", [(((2,), (3,)), ("STRING", "STRING"), 4, "depends on the branch"), (((2,), (2,)), ("STRING", "INT64"), 3, "texts in one branch alone")])
+def test_branches_that_differ(shapes, kinds, code, text, tmp_path):
+    onnx.save(choice(shapes, kinds), str(tmp_path / "m.onnx"))
+    with pytest.raises(dnncc.CompileError) as error:
+        dnncc.compile_model(tmp_path / "m.onnx", tmp_path)
+    assert error.value.code == code and text in str(error.value), error.value
