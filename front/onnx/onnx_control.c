@@ -326,8 +326,7 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
         int extents = find_joints(im, op, joints);
         for (int i = 0; i < count; i++)
                 if (texts[0][i] && joints[i].differ)
-                        return onnx_unsupported(im, n, "output %d is of texts, whose number depends "
-                                                       "on the branch", i);
+                        return onnx_unsupported(im, n, "output %d has more texts in one branch", i);
         if (extents > 0)
                 return join_branches(im, n, op, joints, extents) &&
                        take_texts(im, n, count, texts[0]);
