@@ -188,7 +188,7 @@ private:
 class model {
 public:
         explicit model(const dnncc_model_1 *description, std::optional<weights> file = std::nullopt)
-                : description_(description), file_(std::move(file))
+                : description_(description), file_(std::move(file)), extents_(description->extent_count + std::size_t{ 1 })
         {
                 for (std::uint32_t k = 0; k < description->region_count; k++)
                         add_region(description->regions[k]);
@@ -203,6 +203,15 @@ public:
         /* zeros, as many as an input or output has elements; T: a type that holds them */
         template <class T> std::vector<T> input(std::size_t k) const { return zeros<T>(input_tensor(k)); }
         template <class T> std::vector<T> output(std::size_t k) const { return zeros<T>(output_tensor(k)); }
+
+        /* Extents that the caller gives, in the order in which inputs have them first, are set here before a run; behind a run
+         * that went well, those that it counted follow them. Inputs and outputs have room for the bounds. */
+        std::int64_t &extent(std::size_t k)
+        {
+                if (k >= description_->extent_count)
+                        throw error(0, name() + " has " + std::to_string(description_->extent_count) + " extents");
+                return extents_[k];
+        }
 
         /* Begins a sequence of runs anew, where the model keeps state from one to the next (--state). */
         void reset() noexcept
@@ -226,7 +235,7 @@ public:
                         return wrong;
                 if (auto wrong = gather("output", description_->outputs, output_count(), outputs, to_))
                         return wrong;
-                if (int code = description_->run(regions_.data(), from_.data(), to_.data(), nullptr))
+                if (int code = description_->run(regions_.data(), from_.data(), to_.data(), extents_.data()))
                         return error(code, name() + ": " + dnncc_error_text(code));
                 return std::nullopt;
         }
@@ -294,6 +303,7 @@ private:
         std::vector<void *> regions_;
         std::vector<const void *> from_;        /* of the last run */
         std::vector<void *> to_;
+        std::vector<std::int64_t> extents_;
 };
 
 } // namespace dnncc

@@ -10,7 +10,7 @@ struct value *compose_one_hot(struct compose *c, struct value *indices, int axis
         dim_t dims[RANK_MAX + 1];
 
         for (int d = 0, k = 0; d < rank; d++) {
-                dims[d] = dim_of(d == axis ? depth : value_extent(indices, k));
+                dims[d] = d == axis ? dim_of(depth) : indices->type->dims[k];
                 if (d != axis)
                         others[k++] = d;
         }

@@ -16,7 +16,7 @@ static struct value *flattened(struct compose *c, struct value *v)
 {
         return v ? compose_reshape(
                            c, v, 2,
-                           (const dim_t[]){ dim_of(value_extent(v, 0)),
+                           (const dim_t[]){ v->type->dims[0],
                                             dim_of(value_extent(v, 1) * value_extent(v, 2)) })
                  : NULL;
 }
@@ -69,7 +69,7 @@ static bool count_samples(struct compose *c, struct samples *s)
                 return false;
         const struct type *t =
                 type_tensor(c->m, value_element(s->count), 2,
-                            (const dim_t[]){ dim_of(value_extent(s->first, 0)), dim_of(s->bins) });
+                            (const dim_t[]){ s->first->type->dims[0], dim_of(s->bins) });
         struct value *bin = compose_spread(c, s->bin, t, regions),
                      *count = compose_spread(c, s->count, t, regions);
         struct value *base = mul(c, build_iota(c->b, t, 1), bin);
@@ -96,7 +96,7 @@ static void points_read(struct compose *c, const struct samples *s, struct value
 {
         const int64_t onto[1] = { 0 }, bins[2] = { 0, 1 };
         const struct type *to = type_tensor(c->m, value_element(s->first), 3,
-                                            (const dim_t[]){ dim_of(value_extent(s->first, 0)),
+                                            (const dim_t[]){ s->first->type->dims[0],
                                                              dim_of(s->bins), dim_of(s->block) });
         struct value *bin = compose_spread(c, s->bin, to, onto), *number = build_iota(c->b, to, 2);
         if (s->count) {
@@ -144,7 +144,7 @@ static struct value *corner(struct compose *c, struct value *pixels, struct valu
 
         if (!i || !j || !v || !w)
                 return NULL;
-        const dim_t dims[3] = { dim_of(value_extent(i, 0)), dim_of(value_extent(i, 1)),
+        const dim_t dims[3] = { i->type->dims[0], dim_of(value_extent(i, 1)),
                                 dim_of(value_extent(j, 1)) };
         const struct type *at = type_tensor(c->m, E_I64, 3, dims),
                           *shares = type_tensor(c->m, value_element(v), 3, dims);
@@ -191,7 +191,7 @@ static struct value *block_of_samples(struct compose *c, const struct compose_ro
         struct points points[2];
         struct value *y = NULL;
         const dim_t *extents = r->x->type->dims + 2, channels = dim_of(value_extent(r->x, 1));
-        const dim_t dims[6] = { dim_of(value_extent(r->regions, 0)),
+        const dim_t dims[6] = { r->regions->type->dims[0],
                                 dim_of(s[0].bins),
                                 dim_of(s[0].block),
                                 dim_of(s[1].bins),
@@ -236,7 +236,7 @@ static struct value *all_samples(struct compose *c, const struct compose_roi_ali
                 return NULL;
         if (value_is_constant(blocks) && constant_element(blocks->constant, 0).u == 1)
                 return block_of_samples(c, r, s, turn);
-        const dim_t dims[4] = { dim_of(value_extent(r->regions, 0)), dim_of(s[0].bins),
+        const dim_t dims[4] = { r->regions->type->dims[0], dim_of(s[0].bins),
                                 dim_of(s[1].bins), dim_of(value_extent(r->x, 1)) };
         struct value *first = constant_number(c->m, type_tensor(c->m, value_element(r->x), 4, dims),
                                               r->largest ? -INFINITY : 0);

@@ -176,26 +176,6 @@ bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Slice ---- */
 
-/* Makes a slice all of whose numbers are known. Checks that every axis is there once, and that no
- * step is 0. */
-static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int64_t *axes,
-                         struct compose_slice *s)
-{
-        struct value *x = n->inputs[0];
-        bool taken[RANK_MAX] = { false };
-
-        for (int i = 0; i < s->count; i++) {
-                if (!onnx_axis(im, n, axes[i], value_rank(x), &s->axes[i]))
-                        return false;
-                if (taken[s->axes[i]])
-                        return onnx_invalid(im, n, "axis %d is given twice", s->axes[i]);
-                taken[s->axes[i]] = true;
-                if (s->steps[i] == 0)
-                        return onnx_invalid(im, n, "steps[%d] is 0", i);
-        }
-        return onnx_output(n, 0, compose_slice(im->c, x, s));
-}
-
 /* Returns how many elements a slice has along an axis of that extent; all are <i64>. */
 static struct value *sliced(struct onnx_import *im, struct value *extent, struct value *start,
                             struct value *end, struct value *step)
@@ -299,6 +279,33 @@ static bool slice_dynamic(struct onnx_import *im, struct onnx_node *n)
                onnx_output(n, 0,
                            value_build(&im->b, OP_slice, (struct value *[]){ x, starts, steps }, 3,
                                        NULL, to));
+}
+
+/* Makes a slice all of whose numbers are known. Checks that every axis is there once, and that no
+ * step is 0. */
+static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int64_t *axes,
+                         struct compose_slice *s)
+{
+        struct value *x = n->inputs[0];
+        bool taken[RANK_MAX] = { false };
+
+        for (int i = 0; i < s->count; i++) {
+                if (!onnx_axis(im, n, axes[i], value_rank(x), &s->axes[i]))
+                        return false;
+                if (taken[s->axes[i]])
+                        return onnx_invalid(im, n, "axis %d is given twice", s->axes[i]);
+                taken[s->axes[i]] = true;
+                if (s->steps[i] == 0)
+                        return onnx_invalid(im, n, "steps[%d] is 0", i);
+                /* Where only a run knows where it begins, or how far its steps reach, the run
+                 * counts the elements. */
+                dim_t extent = x->type->dims[s->axes[i]];
+                if (n->opset >= 10 && !dim_is_static(extent) && !im->b.region->owner &&
+                    (s->steps[i] != 1 || s->starts[i] < 0 ||
+                     s->starts[i] > dim_least(im->m, extent)))
+                        return slice_dynamic(im, n);
+        }
+        return onnx_output(n, 0, compose_slice(im->c, x, s));
 }
 
 static bool slice_attributes(struct onnx_import *im, struct onnx_node *n)

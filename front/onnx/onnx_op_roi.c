@@ -22,7 +22,7 @@ static bool roi_read(struct onnx_import *im, struct onnx_node *n, struct compose
             !onnx_int_range(im, n, "sampling_ratio", 0, 0, NUMBER_MAX, &r->samples))
                 return false;
         if (value_extent(r->regions, 1) != 4 ||
-            value_extent(n->inputs[2], 0) != value_extent(r->regions, 0) ||
+            !dim_equal(n->inputs[2]->type->dims[0], r->regions->type->dims[0]) ||
             !value_extent(r->x, 2) || !value_extent(r->x, 3))
                 return onnx_invalid(im, n, "regions are %s of images %s",
                                     compose_text(im->c, r->regions->type),

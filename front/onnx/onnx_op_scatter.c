@@ -59,9 +59,9 @@ bool onnx_import_scatter_nd(struct onnx_import *im, struct onnx_node *n)
         bool fits = width >= 1 && width <= value_rank(x) &&
                     value_rank(updates) == outer + value_rank(x) - width;
         for (int d = 0; fits && d < value_rank(updates); d++)
-                fits = value_extent(updates, d) ==
-                       (d < outer ? value_extent(indices, d)
-                                  : value_extent(x, d - outer + (int)width));
+                fits = dim_equal(updates->type->dims[d],
+                                 d < outer ? indices->type->dims[d]
+                                           : x->type->dims[d - outer + (int)width]);
         if (!fits)
                 return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s",
                                     compose_text(im->c, updates->type),

@@ -317,7 +317,8 @@ static struct value *tile_some(struct onnx_import *im, struct value *x, int64_t 
                 value_rank(x), dims);
 }
 
-/* Repeats x as often as only a run knows: along each axis, element i is that at i % extent. */
+/* Repeats x, of extents that only a run knows, or as often as only a run knows: along each axis,
+ * element i is that at i % extent. */
 static bool tile_counted(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *repeats = onnx_operand_vector(im, n, 1);
@@ -327,12 +328,17 @@ static bool tile_counted(struct onnx_import *im, struct onnx_node *n)
                                     value_rank(x));
         for (int d = 0; d < value_rank(n->inputs[0]) && x; d++) {
                 struct value *times = onnx_element(im, repeats, d);
-                if (times && value_is_constant(times) &&
-                    constant_element(times->constant, 0).i == 1)
+                const bool known = times && value_is_constant(times);
+                const int64_t number = known ? constant_element(times->constant, 0).i : 0;
+                if (known && number == 1)
                         continue;
                 struct value *extent = compose_extent(im->c, x->type->dims[d]);
-                struct value *count = compose_binary(im->c, OP_mul, times, extent);
-                dim_t tiled = onnx_counted(im, n, 0, d, count, -1);
+                dim_t tiled = dim_binary(im->m, DIM_MUL, x->type->dims[d], dim_of(number));
+                if (known && dim_equal(tiled, DIM_NONE))
+                        return onnx_invalid(im, n, "repeats[%d] is %lld", d, (long long)number);
+                if (!known)
+                        tiled = onnx_counted(im, n, 0, d,
+                                             compose_binary(im->c, OP_mul, times, extent), -1);
                 if (dim_equal(tiled, DIM_NONE))
                         return false;
                 struct value *at = build_iota(&im->b, type_tensor(im->m, E_I64, 1, &tiled), 0);
@@ -351,6 +357,8 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_operand_ints(im, n, 1, repeats, RANK_MAX, &count, &known))
                 return false;
+        if (!type_is_static(x->type) || (!known && !onnx_is_declared(im, n, 0, rank)))
+                return tile_counted(im, n);
         if (known) {
                 if (count != rank)
                         return onnx_invalid(im, n, "repeats has %d values for a tensor of rank %d",
@@ -360,8 +368,6 @@ bool onnx_import_tile(struct onnx_import *im, struct onnx_node *n)
                                 return onnx_invalid(im, n, "repeats[%d] is %lld", d,
                                                     (long long)repeats[d]);
                 to = compose_type_static(im->c, value_element(x), rank, extents);
-        } else if (!onnx_is_declared(im, n, 0, rank)) {
-                return tile_counted(im, n);
         } else {
                 to = onnx_declared_as(im, n, 0, value_element(x), rank);
                 for (int d = 0; to && d < rank; d++) {

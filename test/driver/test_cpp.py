@@ -204,3 +204,37 @@ def test_the_lines_of_the_guide(tmp_path):
     main = "\n".join(["#include <array>", "#include <cstdio>", *includes, "int main()", "{", *body, '    std::printf("%g\\n", (double)probabilities[0]);', "}"])
     said, = run(tmp_path, main, names=("digits",))
     assert 0 < float(said) < 1
+
+
+def test_extents(tmp_path):
+    """a length that the caller sets, and one that the run counts"""
+    nodes = [helper.make_node("Compress", ["x", "c"], ["y"], axis=0)]
+    ports = [[helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in ports] for ports in
+             ([("x", TensorProto.FLOAT, ["N", 2]), ("c", TensorProto.BOOL, ["N"])], [("y", TensorProto.FLOAT, ["K", 2])])]
+    compiled(tmp_path, helper.make_model(helper.make_graph(nodes, "g", *ports), opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "--dim=N=0..4")
+    assert run(tmp_path, r"""#include <cstdio>
+#include "net.h"
+#include <dnncc.hpp>
+
+int main()
+{
+        dnncc::model m(net_describe());
+        auto x = m.input<float>(0);
+        auto c = m.input<std::uint8_t>(1);
+        auto y = m.output<float>(0);
+        for (std::size_t i = 0; i < x.size(); i++)
+                x[i] = static_cast<float>(i);
+        c[1] = c[2] = c[3] = 1;
+        m.extent(0) = 3;
+        m.run({x, c}, {y});
+        std::printf("%d %g %g %g %g\n", static_cast<int>(m.extent(1)), y[0], y[1], y[2], y[3]);
+        m.extent(0) = 5;
+        auto failed = m.try_run({x, c}, {y});
+        std::printf("%d\n", failed ? failed->code() : 1);
+        try {
+                m.extent(2) = 0;
+        } catch (const dnncc::error &e) {
+                std::printf("%s\n", e.what());
+        }
+}
+""") == ["2 2 3 4 5", "-4", "g has 2 extents"]

@@ -230,6 +230,30 @@ def test_of_a_length(tmp_path):
     compared(model, tmp_path, [[sparse(rng, (n, 5), share), rng.random(n) < share] for n in (0, 1, 7, 12) for share in (0, 0.5, 1)], "--dim=N=0..12")
 
 
+ROWS = {"x": (F32, ["N", 6]), "i": (I64, ["N"]), "image": (F32, [2, 4, 16, 16]), "regions": (F32, ["N", 4]), "at": (I64, ["N", 1])}
+CONSTANTS = {"table": np.zeros((50, 6), np.float32), "depth": np.array(7), "off_on": np.array([0, 1], np.float32), "one": [1], "two": [2], "three": [3], "last": [-1],
+             "first": [-2**62], "zero": [0], "twice": [2, 3]}
+
+
+@pytest.mark.parametrize("element, made", [
+    (F32, node("RoiAlign", ["image", "regions", "i"], ["y"], output_height=3, output_width=2, sampling_ratio=2)), (F32, node("ScatterND", ["table", "at", "x"], ["y"])),
+    (F32, node("OneHot", ["i", "depth", "off_on"], ["y"])), (F32, node("Tile", ["x", "twice"], ["y"])), (F32, node("Slice", ["x", "two", "three"], ["y"])),
+    (F32, node("Slice", ["x", "last", "first", "zero", "last"], ["y"])), (F32, node("Slice", ["x", "one", "last", "zero", "two"], ["y"])),
+    (F32, node("GatherND", ["table", "at"], ["y"])),
+], ids=lambda x: x.op_type if isinstance(x, onnx.NodeProto) else "")
+def test_rows(element, made, tmp_path):
+    """operators on as many rows as a run has"""
+    rng = np.random.default_rng(0)
+    inputs = {name: ROWS[name] for name in made.input if name in ROWS}
+    model = saved(tmp_path / "m.onnx", [made], inputs, {"y": (element, None)}, {name: CONSTANTS[name] for name in made.input if name in CONSTANTS})
+    runs = []
+    for n in 1, 5, 12:
+        arrays = {"x": rng.random((n, 6), np.float32), "i": rng.integers(0, 2, n), "image": rng.random((2, 4, 16, 16), np.float32),
+                  "regions": np.concatenate([rng.random((n, 2)) * 8, rng.random((n, 2)) * 8 + 8], 1).astype(np.float32), "at": rng.permutation(50)[:n, None]}
+        runs.append([arrays[name] for name in inputs])
+    compared(model, tmp_path, runs, "--dim=N=0..12", exact=False)
+
+
 # ---- the other ways to run, texts, errors ----
 
 def detector(path):
