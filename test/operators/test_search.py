@@ -137,13 +137,26 @@ def test_seeds(tmp_path):
     assert made[0] == made[2] != made[1]
 
 
+def test_padded_vocabulary(tmp_path):
+    """words behind vocab_size are none: as if the decoder had that many"""
+    whole, cut = decoder(np.random.default_rng(7), 1), decoder(np.random.default_rng(7), 1)
+    head, = (k for k in cut.initializer if k.name == "head")
+    head.CopyFrom(numpy_helper.from_array(np.ascontiguousarray(numpy_helper.to_array(head)[:, :6]), "head"))
+    cut.output[0].type.tensor_type.shape.dim[2].dim_value = 6
+    ids = np.array([[3, 4], [5, 1], [2, 2]], np.int32)
+    model, given = search(whole, ids, 8, {}, vocab_size=6, eos_token_id=9)
+    onnx.save(model, str(tmp_path / "model.onnx"))
+    got, = ran(tmp_path / "model.onnx", tmp_path, list(given.values()), "generic")
+    assert got.tolist() == by_onnxruntime(search(cut, ids, 8, {}, eos_token_id=9)[0], given).tolist()
+
+
 IDS = np.ones((1, 2), np.int32)
 
 
 @pytest.mark.parametrize("length, given, more, code, text", [
     (2, {}, {}, 3, "max_length"), (1 << 30, {}, {}, 3, "expansion"), (4, {}, dict(model_type=1), 4, "model_type"), (4, {"attention_mask": np.ones((1, 3), np.int32)}, {}, 3, "attention_mask"),
     (4, {"vocab_mask": np.ones(5, np.int32)}, {}, 3, "vocab_mask"), (4, {"prefix_vocab_mask": np.ones((2, 11), np.int32)}, {}, 3, "prefix_vocab_mask"),
-    (4, {"repetition_penalty": np.ones(1, np.int32)}, {}, 3, "operand 3"), (4, {}, dict(temperature=0.0), 3, "temperature"), (4, {}, dict(top_p=1.5), 3, "top_p"),
+    (4, {"repetition_penalty": np.ones(1, np.int32)}, {}, 3, "operand 3"), (4, {}, dict(vocab_size=12), 3, "vocab_size"), (4, {}, dict(temperature=0.0), 3, "temperature"), (4, {}, dict(top_p=1.5), 3, "top_p"),
     (4, {}, dict(custom=1), 4, "custom"),
 ])
 def test_refused(length, given, more, code, text, tmp_path):
