@@ -376,7 +376,8 @@ static bool write_rows(struct block *b, struct loop_expr *tile)
 static bool begin(struct block *b, struct kernel_state *s, struct emit *e,
                   const struct region *region, const struct op *op, struct value *result)
 {
-        if (!state_begin(s, e, region, op) || s->schedule.columns > TILE_MAX)
+        if (!state_begin(s, e, region, op) || s->schedule.columns > TILE_MAX ||
+            s->schedule.vectors > TILE_MAX)
                 return false;
         const dim_t rows = b->a.scores->type->dims[ROW];
         s->spatial_count = 1;

@@ -18,6 +18,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "support")]
 import bench as runner  # noqa: E402
 import dnncc  # noqa: E402
+import extents  # noqa: E402
 import layers  # noqa: E402
 import processor  # noqa: E402
 import sources  # noqa: E402
@@ -358,3 +359,13 @@ def test_instructions():
     total = float(re.search(r"\| aarch64 \| ([0-9.]+) M \|", first.stdout)[1]) * 1e6
     kernels = [int(line.split()[0]) for line in first.stdout.splitlines() if line.startswith("    ")]
     assert len(kernels) > 1 and abs(sum(kernels) - total) < 1000 and min(kernels) > 0
+
+
+@pytest.mark.slow
+def test_extents(capsys, monkeypatch):
+    """code for every length beside code for one: a line for each length, and what they come to"""
+    monkeypatch.setattr(extents, "ROUND_MICROSECONDS", 10)
+    extents.main(["batch", "N", "4", "1,3", "--target=generic"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [re.match(r"N = +(\d+)  1\.\.4 +[\d.]+  alone +[\d.]+  [\d.]+$", line)[1] for line in lines[:2]] == ["1", "3"]
+    assert re.match(r"geometric mean [\d.]+, most [\d.]+; gcc -O2: [\d.]+ s for [\d.]+ s$", lines[2])
