@@ -458,7 +458,7 @@ enum { STORAGE_ALIGN = 16 };            /* Every buffer in the workspace begins 
                                          * multiples of this many bytes. */
 static inline int64_t storage_bytes(int64_t bytes) { return round_up(bytes, STORAGE_ALIGN); }
 
-enum { REGIONS_MAX = 16, EXTENTS_MAX = 64 };
+enum { REGIONS_MAX = 16, EXTENTS_MAX = 256 };
 /* Memory beside the workspace that the caller hands to run; region k of a buffer is regions[k -
  * 1]. */
 struct loop_region {

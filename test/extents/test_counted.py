@@ -188,6 +188,28 @@ def test_loop_of_many_steps(tmp_path):
         dnncc.run_host(tmp_path / "c" / "host", [x, np.float32(0), np.int64(7)])
 
 
+def test_loop_over_kept_rows(tmp_path):
+    """a loop with an iteration for each row that Compress keeps"""
+    inner = [helper.make_tensor_value_info(*spec) for spec in (("i", I64, []), ("c", BOOL, []), ("sum", F32, [4]), ("c2", BOOL, []), ("sum2", F32, [4]), ("row", F32, [4]))]
+    body = helper.make_graph([node("Identity", ["c"], ["c2"]), node("Gather", ["kept", "i"], ["one"], axis=0), node("Add", ["one", "sum"], ["sum2"]),
+                              node("Tanh", ["sum2"], ["row"])], "body", inner[:3], inner[3:])
+    nodes = [node("Compress", ["x", "keep"], ["kept"], axis=0), node("Shape", ["kept"], ["n"], end=1), node("Squeeze", ["n", "zero"], ["trip"]),
+             node("Loop", ["trip", "", "start"], ["total", "rows"], body=body)]
+    model = saved(tmp_path / "m.onnx", nodes, {"x": (F32, [9, 4]), "keep": (BOOL, [9])}, {"total": (F32, [4]), "rows": (F32, ["K", 4])},
+                  {"zero": [0], "start": np.zeros(4, np.float32)})
+    rng = np.random.default_rng(0)
+    compared(model, tmp_path, [[rng.standard_normal((9, 4), np.float32), rng.random(9) < share] for share in (0, 0.3, 1)], exact=False)
+
+
+def test_many(tmp_path):
+    """as many counted extents as a program may have, and one more"""
+    for count, code in ((256, 0), (257, dnncc.UNSUPPORTED)):
+        nodes = [node("NonZero", ["x"], [f"v{k}"]) for k in range(count)]
+        model = saved(tmp_path / "m.onnx", nodes, {"x": (F32, [2])}, {f"v{k}": (I64, [1, f"K{k}"]) for k in range(count)})
+        done = dnncc.run([dnncc.DNNCC, model, "-o", tmp_path / "m.c", "-O0"])
+        assert done.returncode == code and ("too many" in done.stderr) == (code != 0), done.stderr[:500]
+
+
 def test_branches_of_other_shapes(tmp_path):
     def branch(name, nodes, shape):
         return helper.make_graph(nodes, name, [], [helper.make_tensor_value_info(f"{name}_y", F32, shape)])
