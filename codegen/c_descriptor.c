@@ -114,7 +114,7 @@ static void put_example_call(struct c_writer *w, const char *weights)
 {
         struct text call = { 0 };
         size_t line = 0;
-        text_add(&call, " *     int %s = %s_run(", example_name(w, "error"), w->options->prefix);
+        text_add(&call, " *     int %s = %s_run(", example_name(w, "error"), w->prefix);
         const size_t margin = call.length;
         add_argument(&call, &line, margin, w->workspace_size > 0 ? "workspace" : "NULL");
         for (int i = 0; i < w->p->region_count; i++)
@@ -126,12 +126,13 @@ static void put_example_call(struct c_writer *w, const char *weights)
         if (c_state_any(w))
                 add_argument(&call, &line, margin, "&state");
         for (int i = 0; i < port_count(w); i++) {
-                for (int k = 0; k < loop_given_extents(w->p) && i == w->input_count; k++)
-                        add_argument(&call, &line, margin, w->p->extents[k].variable->name);
+                for (int k = 0; k < w->p->extent_count && i == w->input_count; k++)
+                        if (c_takes_extent(w, k))
+                                add_argument(&call, &line, margin, w->p->extents[k].variable->name);
                 add_argument(&call, &line, margin, c_name(w, port(w, i))->text);
         }
         for (int k = 0; k < w->p->extent_count; k++)
-                if (w->p->extents[k].counted && loop_extent_is_told(w->p, k))
+                if (c_tells_extent(w, k))
                         add_argument(
                                 &call, &line, margin,
                                 arena_printf(w->arena, "&%s", w->p->extents[k].variable->name));
@@ -157,9 +158,9 @@ static void put_usage(struct c_writer *w)
                 const struct loop_buffer *b = port(w, i);
                 c_put(w, " *     static %s%s %s[%s]",
                       b->is_text && i < w->input_count ? "const " : "", c_port_type(b), name,
-                      c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
+                      c_entry_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
                 if (b->is_text && i >= w->input_count)
-                        c_put(w, "[%s]", c_macro(w, arena_printf(w->arena, "%s_BYTES", name)));
+                        c_put(w, "[%s]", c_entry_macro(w, arena_printf(w->arena, "%s_BYTES", name)));
                 c_put(w, ";");
                 c_end(w);
         }
@@ -219,7 +220,7 @@ void c_port_table(struct c_writer *w)
         c_state_table(w);
         for (int i = 0; i < w->p->extent_count; i++) {
                 const struct loop_extent *e = &w->p->extents[i];
-                if (!loop_extent_is_told(w->p, i))
+                if (!c_takes_extent(w, i) && !c_tells_extent(w, i))
                         continue;
                 const char *range = arena_printf(w->arena, "%lld to %lld",
                                                  (long long)e->variable->low,
@@ -247,8 +248,13 @@ void c_port_rules(struct c_writer *w)
 static void put_header_comment(struct c_writer *w)
 {
         text_add(w->out, "/*\n");
-        put_usage(w);
-        c_port_table(w);
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                text_add(w->out, "%s", e ? " *\n" : "");
+                put_usage(w);
+                c_port_table(w);
+        }
+        c_entry(w, 0);
         text_add(w->out, "%s", rules);
         c_port_rules(w);
         put_weights_rules(w);
@@ -362,15 +368,15 @@ static void put_extent_macros(struct c_writer *w)
         for (int i = 0; i < port_count(w); i++) {
                 const struct loop_buffer *b = port(w, i);
                 const char *name = c_name(w, b)->text;
-                c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ELEMS", name)),
+                c_line(w, "#define %s %lldu", c_entry_macro(w, arena_printf(w->arena, "%s_ELEMS", name)),
                        (long long)count_of(b));
                 if (b->is_text)
                         c_line(w, "#define %s %lldu",
-                               c_macro(w, arena_printf(w->arena, "%s_BYTES", name)),
+                               c_entry_macro(w, arena_printf(w->arena, "%s_BYTES", name)),
                                (long long)c_text_room(b));
-                c_line(w, "#define %s %d", c_macro(w, arena_printf(w->arena, "%s_RANK", name)),
+                c_line(w, "#define %s %d", c_entry_macro(w, arena_printf(w->arena, "%s_RANK", name)),
                        rank_of(b));
-                c_put(w, "#define %s {", c_macro(w, arena_printf(w->arena, "%s_SHAPE", name)));
+                c_put(w, "#define %s {", c_entry_macro(w, arena_printf(w->arena, "%s_SHAPE", name)));
                 for (int d = 0; d < rank_of(b); d++)
                         c_put(w, "%s%lld", d ? ", " : "", (long long)extent_at(b, d));
                 c_put(w, rank_of(b) ? "}" : "0}");
@@ -392,17 +398,21 @@ static void put_step_macros(struct c_writer *w)
                 said = true;
                 const char *name = c_name(w, b)->text;
                 const char *scale = arena_printf(w->arena, "%.9g", (double)s->scale);
-                c_line(w, "#define %s %s%sf", c_macro(w, arena_printf(w->arena, "%s_SCALE", name)),
+                c_line(w, "#define %s %s%sf", c_entry_macro(w, arena_printf(w->arena, "%s_SCALE", name)),
                        scale, strpbrk(scale, ".e") ? "" : ".0");
-                c_line(w, "#define %s %d", c_macro(w, arena_printf(w->arena, "%s_ZERO", name)),
+                c_line(w, "#define %s %d", c_entry_macro(w, arena_printf(w->arena, "%s_ZERO", name)),
                        s->zero);
         }
 }
 
 void c_port_macros(struct c_writer *w)
 {
-        put_extent_macros(w);
-        put_step_macros(w);
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                put_extent_macros(w);
+                put_step_macros(w);
+        }
+        c_entry(w, 0);
 }
 
 /* Can run return the error? Some codes are only for some kinds of targets. */
@@ -505,8 +515,12 @@ static const char state_types[] =
 void c_descriptor_header(struct c_writer *w)
 {
         if (w->options->descriptor)
-                text_add(w->out, "%s%sconst struct dnncc_model_1 *%s_describe(void);\n",
-                         descriptor_types, c_state_any(w) ? state_types : "", w->options->prefix);
+                text_add(w->out, "%s%s", descriptor_types, c_state_any(w) ? state_types : "");
+        for (int e = 0; e < w->p->entry_count && w->options->descriptor; e++) {
+                c_entry(w, e);
+                text_add(w->out, "const struct dnncc_model_1 *%s_describe(void);\n", w->prefix);
+        }
+        c_entry(w, 0);
 }
 
 void c_header(struct c_writer *w, struct text *out)
@@ -523,9 +537,13 @@ void c_header(struct c_writer *w, struct text *out)
         c_port_macros(w);
         c_error_macros(w);
         text_add(out, "\n");
-        c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->options->prefix));
-        c_put(w, ";");
-        c_end(w);
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->prefix));
+                c_put(w, ";");
+                c_end(w);
+        }
+        c_entry(w, 0);
         c_machine_functions(w);
         c_levels_header(w);
         c_descriptor_header(w);
@@ -627,22 +645,33 @@ static const char *device_cast(struct c_writer *w, const char *constant,
                                      : "";
 }
 
+/* Counts the extents that are parameters or results of the entry. */
+static int extent_count(const struct c_writer *w)
+{
+        int count = 0;
+        for (int i = 0; i < w->p->extent_count; i++)
+                count += c_takes_extent(w, i) || c_tells_extent(w, i);
+        return count;
+}
+
 static void put_run_call(struct c_writer *w, const char *lead)
 {
         /* A machine's device has this number. */
         const int device = region_count(w) - 1;
-        c_put(w, "%s %s_run(regions[0]", lead, w->options->prefix);
+        c_put(w, "%s %s_run(regions[0]", lead, w->prefix);
         for (int i = 1; i < region_count(w) - !!w->machine; i++)
                 c_put(w, "," C_SOFT "regions[%d]", i);
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "%sinputs[%d]", device_cast(w, "const ", w->inputs[i]), i);
-        for (int i = 0; i < loop_given_extents(w->p); i++)
-                c_put(w, "," C_SOFT "extents[%d]", i);
+        int number = 0;
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (c_takes_extent(w, i))
+                        c_put(w, "," C_SOFT "extents[%d]", number++);
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%soutputs[%d]", device_cast(w, "", w->outputs[i]), i);
         for (int i = 0; i < w->p->extent_count; i++)
-                if (w->p->extents[i].counted && loop_extent_is_told(w->p, i))
-                        c_put(w, "," C_SOFT "&extents[%d]", i);
+                if (c_tells_extent(w, i))
+                        c_put(w, "," C_SOFT "&extents[%d]", number++);
         if (w->dialect->is_device)
                 c_put(w, "," C_SOFT "NULL);" );
         else if (w->machine)
@@ -676,7 +705,7 @@ static void put_run_wrapper(struct c_writer *w, const char *name)
                   "void *const *outputs," C_SOFT "int64_t *extents)", name);
         c_line(w, "{");
         w->indent = 1;
-        if (!loop_extents_told(w->p))
+        if (!extent_count(w))
                 c_line(w, "(void)extents;");
         if (!w->input_count)
                 c_line(w, "(void)inputs;");
@@ -694,15 +723,10 @@ static void put_run_wrapper(struct c_writer *w, const char *name)
         c_line(w, "}");
 }
 
-void c_descriptor(struct c_writer *w, struct text *out)
+/* Prints the table of regions; returns its name. */
+static const char *put_regions(struct c_writer *w)
 {
-        const char *model = w->p->name ? w->p->name : "";
-        w->out = out;
-        w->indent = 0;
-        text_add(out, "\n/* the descriptor */\n");
-        const char *inputs = put_tensors(w, w->inputs, w->input_count, "described_inputs");
-        const char *outputs = put_tensors(w, w->outputs, w->output_count, "described_outputs");
-        const char *regions = c_global(w, "described_regions"), *run = c_global(w, "described_run");
+        const char *regions = c_global(w, "described_regions");
         c_put(w, "static const struct dnncc_region_1 %s[%d] = {", regions, region_count(w));
         c_put(w, " { \"workspace\", %s, %s, 0 }", c_macro(w, "WORKSPACE_SIZE"),
               c_macro(w, "WORKSPACE_ALIGN"));
@@ -720,6 +744,18 @@ void c_descriptor(struct c_writer *w, struct text *out)
                 c_put(w, "," C_SOFT "{ \"state\", %s, %s, 1 }", c_macro(w, "STATE_SIZE"),
                       c_macro(w, "STATE_ALIGN"));
         c_line(w, " };");
+        return regions;
+}
+
+/* Prints what describes an entry. */
+static void put_description(struct c_writer *w, const char **regions)
+{
+        struct text *out = w->out;
+        const char *model = w->p->name ? w->p->name : "";
+        const char *inputs = put_tensors(w, w->inputs, w->input_count, "described_inputs");
+        const char *outputs = put_tensors(w, w->outputs, w->output_count, "described_outputs");
+        *regions = *regions ? *regions : put_regions(w);
+        const char *run = c_global(w, "described_run");
         text_add(out, "\n");
         put_run_wrapper(w, run);
         const char *states = c_state_any(w) ? c_state_describe(w) : NULL;
@@ -728,8 +764,8 @@ void c_descriptor(struct c_writer *w, struct text *out)
         text_add(out, "        %s%d, sizeof(struct dnncc_model_%d), \"%s\", %d, %d, %d, %d,\n",
                  states ? "{ " : "", states ? 2 : 1, states ? 2 : 1,
                  text_literal(w->arena, model, strlen(model)), region_count(w), w->input_count,
-                 w->output_count, loop_extents_told(w->p));
-        text_add(out, "        %s, %s, %s, %s%s\n", regions, inputs, outputs, run,
+                 w->output_count, extent_count(w));
+        text_add(out, "        %s, %s, %s, %s%s\n", *regions, inputs, outputs, run,
                  states ? " }," : "");
         if (states)
                 text_add(out, "        %d, %s\n",
@@ -737,5 +773,18 @@ void c_descriptor(struct c_writer *w, struct text *out)
         text_add(out,
                  "};\n\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return "
                  "&%s%s;\n}\n",
-                 w->options->prefix, name, states ? ".model" : "");
+                 w->prefix, name, states ? ".model" : "");
+}
+
+void c_descriptor(struct c_writer *w, struct text *out)
+{
+        const char *regions = NULL;
+        w->out = out;
+        w->indent = 0;
+        text_add(out, "\n/* the descriptor */\n");
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                put_description(w, &regions);
+        }
+        c_entry(w, 0);
 }

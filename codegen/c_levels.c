@@ -23,15 +23,48 @@
 
 #include "codegen/cpu.h"
 
+void c_entry(struct c_writer *w, int entry)
+{
+        const struct c_level *l = &w->levels[w->level];
+        w->entry = entry;
+        w->prefix = w->p->entry_count == 1
+                            ? w->options->prefix
+                            : arena_printf(w->arena, "%s_%s", w->options->prefix,
+                                           w->p->entries[entry].name);
+        w->inputs = l->inputs;
+        w->outputs = l->outputs;
+        for (int i = 0; i < l->input_count && l->inputs[i]->entry < entry; i++)
+                w->inputs++;
+        for (int i = 0; i < l->output_count && l->outputs[i]->entry < entry; i++)
+                w->outputs++;
+        w->input_count = w->output_count = 0;
+        for (struct loop_buffer **b = w->inputs;
+             b < l->inputs + l->input_count && (*b)->entry == entry; b++)
+                w->input_count++;
+        for (struct loop_buffer **b = w->outputs;
+             b < l->outputs + l->output_count && (*b)->entry == entry; b++)
+                w->output_count++;
+}
+
+bool c_takes_extent(const struct c_writer *w, int i)
+{
+        return i < loop_given_extents(w->p) && loop_extent_is_of(w->p, i, w->entry);
+}
+
+bool c_tells_extent(const struct c_writer *w, int i)
+{
+        return w->p->extents[i].counted && loop_extent_is_told(w->p, i) &&
+               loop_extent_is_of(w->p, i, w->entry);
+}
+
 void c_level(struct c_writer *w, int level)
 {
         struct c_level *l = &w->levels[level];
         w->level = level;
         w->p = l->p;
         w->target = l->target;
-        w->inputs = l->inputs;
-        w->outputs = l->outputs;
         w->states = l->states;
+        c_entry(w, w->entry);
         w->has_vectors = target_vector_bytes(l->target) > 0;
 }
 

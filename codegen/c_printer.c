@@ -49,16 +49,16 @@ static bool check_buffer(struct c_writer *w, const struct loop_buffer *b)
 
 static bool collect_buffers(struct c_writer *w, struct c_level *l)
 {
-        w->input_count = w->output_count = w->state_count = 0;
+        l->input_count = l->output_count = w->state_count = 0;
         for (struct loop_buffer *b = l->p->buffers; b; b = b->next) {
                 if (!check_buffer(w, b))
                         return false;
                 if (b->space == SPACE_INPUT) {
-                        ARENA_GROW(w->arena, l->inputs, w->input_count);
-                        l->inputs[w->input_count++] = b;
+                        ARENA_GROW(w->arena, l->inputs, l->input_count);
+                        l->inputs[l->input_count++] = b;
                 } else if (b->space == SPACE_OUTPUT) {
-                        ARENA_GROW(w->arena, l->outputs, w->output_count);
-                        l->outputs[w->output_count++] = b;
+                        ARENA_GROW(w->arena, l->outputs, l->output_count);
+                        l->outputs[l->output_count++] = b;
                 } else if (b->space == SPACE_STATE) {
                         ARENA_GROW(w->arena, l->states, w->state_count);
                         l->states[w->state_count++] = b;
@@ -259,8 +259,12 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
                         ;
                 else if (c_run_is_split(w))
                         c_run_inner(w, &inner);
-                else
+                for (int e = 0; e < w->p->entry_count && !w->dialect->run && !c_run_is_split(w);
+                     e++) {
+                        c_entry(w, e);
                         c_run(w, run);
+                }
+                c_entry(w, 0);
                 if (level)
                         text_add(code, "\n");
                 c_level_open(w, code, level);

@@ -31,13 +31,14 @@ void c_run_prototype(struct c_writer *w, const char *head)
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "const %s *%s", c_port_type(w->inputs[i]),
                       c_name(w, w->inputs[i])->text);
-        for (int i = 0; i < loop_given_extents(w->p); i++)
-                c_put(w, "," C_SOFT "int64_t %s", w->p->extents[i].variable->name);
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (c_takes_extent(w, i))
+                        c_put(w, "," C_SOFT "int64_t %s", w->p->extents[i].variable->name);
         for (int i = 0; i < w->output_count; i++)
                 c_put(w, "," C_SOFT "%s *%s", c_port_type(w->outputs[i]),
                       c_name(w, w->outputs[i])->text);
         for (int i = 0; i < w->p->extent_count; i++)
-                if (w->p->extents[i].counted && loop_extent_is_told(w->p, i))
+                if (c_tells_extent(w, i))
                         c_put(w, "," C_SOFT "int64_t *%s", w->p->extents[i].variable->name);
         c_put(w, w->dialect->is_device ? "," C_SOFT "void *stream)"
                  : w->machine          ? "," C_SOFT "void *device)"
@@ -53,7 +54,7 @@ static struct loop_buffer *port(struct c_writer *w, int i)
 static void put_extent_names(struct c_writer *w, bool results)
 {
         for (int i = 0; i < w->p->extent_count; i++)
-                if (w->p->extents[i].counted == results && loop_extent_is_told(w->p, i))
+                if (results ? c_tells_extent(w, i) : c_takes_extent(w, i))
                         c_put(w, "," C_SOFT "%s", w->p->extents[i].variable->name);
 }
 
@@ -188,12 +189,16 @@ static void put_alignment_check(struct c_writer *w)
 
 static void put_extent_check(struct c_writer *w)
 {
-        for (int i = 0; i < loop_given_extents(w->p); i++) {
+        bool any = false;
+        for (int i = 0; i < w->p->extent_count; i++) {
                 const struct loop_variable *v = w->p->extents[i].variable;
-                c_put(w, "%s%s < %lld ||" C_SOFT "%s > %lld", i ? " ||" C_SOFT : "if (", v->name,
+                if (!c_takes_extent(w, i))
+                        continue;
+                c_put(w, "%s%s < %lld ||" C_SOFT "%s > %lld", any ? " ||" C_SOFT : "if (", v->name,
                       (long long)v->low, v->name, (long long)v->high);
+                any = true;
         }
-        if (loop_given_extents(w->p))
+        if (any)
                 put_check(w, "ERROR_EXTENT");
 }
 
@@ -208,7 +213,7 @@ static void put_extents(struct c_writer *w)
                 else if (c_name(w, v)->used)
                         c_line(w, "const ptrdiff_t %s = (ptrdiff_t)%s%s;", c_name(w, v)->text, kept,
                                v->name);
-                else if (!*kept && (c_run_is_split(w) || w->options->unchecked))
+                else if (c_takes_extent(w, i) && (c_run_is_split(w) || w->options->unchecked))
                         c_line(w, "(void)%s;", v->name);
         }
 }
@@ -234,7 +239,7 @@ static void put_workspace_pointer(struct c_writer *w, const struct loop_buffer *
                        (long long)b->offset);
         else if (b->region)
                 c_line(w, "%s;", w->regions[b->region - 1]);
-        else if (b->offset && loop_workspace_size(w->p) > 0)
+        else if (b->offset && w->p->entries[w->entry].workspace_size > 0)
                 c_line(w, "(memory + %lld);", (long long)b->offset);
         else
                 c_line(w, "memory;");
@@ -260,7 +265,7 @@ static void put_view_pointer(struct c_writer *w, struct loop_buffer *b)
  * it by where it lies. */
 static bool is_named(struct c_writer *w, const struct loop_buffer *b)
 {
-        return !w->machine || c_name(w, b)->used;
+        return (!w->machine && w->p->entry_count == 1) || c_name(w, b)->used;
 }
 
 void c_run_pointers(struct c_writer *w)
@@ -277,7 +282,7 @@ void c_run_pointers(struct c_writer *w)
                 reached[b->region] = true;
                 put_workspace_pointer(w, b);
         }
-        if (!any && (c_run_is_split(w) || w->options->unchecked || loop_workspace_size(w->p) <= 0))
+        if (!any && (c_run_is_split(w) || w->options->unchecked || w->workspace_size <= 0))
                 c_line(w, "(void)workspace;");
         for (int i = 0; i < w->p->region_count; i++)
                 if (!reached[i + 1] &&
@@ -334,15 +339,15 @@ struct text c_main_text(struct c_writer *w)
         c_text_swap(w);
         w->out = &body;
         w->in_run = true;
-        c_find_entries(w, loop_main(w->p));
-        c_block(w, loop_main(w->p)->body);
+        c_find_entries(w, w->p->entries[w->entry].main);
+        c_block(w, w->p->entries[w->entry].main->body);
         w->in_run = false;
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_VIEW && is_named(w, b))
                         c_use(w, loop_buffer_root(b, NULL));
         c_text_swap(w);
         c_state_uses(w);
-        w->uses_status |= c_text_inputs(w);
+        w->uses_status |= c_text_copied(w);
         return body;
 }
 
@@ -373,7 +378,7 @@ static void put_main(struct c_writer *w, struct text *body)
         c_text_swap(w);
         for (int i = 0; i < w->p->extent_count; i++) {
                 struct loop_variable *v = w->p->extents[i].variable;
-                if (w->p->extents[i].counted && loop_extent_is_told(w->p, i))
+                if (c_tells_extent(w, i))
                         c_line(w, "*%s = %s;", v->name, c_name(w, v)->text);
                 else if (w->p->extents[i].counted && !c_name(w, v)->used)
                         c_line(w, "(void)%s;", c_name(w, v)->text);
@@ -413,7 +418,7 @@ void c_run_inner(struct c_writer *w, struct text *out)
 
 static void put_choice(struct c_writer *w)
 {
-        const char *prefix = w->options->prefix;
+        const char *prefix = w->prefix;
         text_add(w->out, "\n");
         open_function(w, arena_printf(w->arena, "int %s_run(", prefix));
         c_put(w, "return %s_run_at(%s_level()," C_SOFT, prefix, prefix);
@@ -434,7 +439,7 @@ void c_run(struct c_writer *w, struct text *out)
         open_function(w,
                       arena_printf(w->arena,
                                    w->level_count > 1 ? "int %s_run_at(int level, " : "int %s_run(",
-                                   w->options->prefix));
+                                   w->prefix));
         if (!split && w->uses_status)
                 c_line(w, "int status;");
         put_checks(w);

@@ -220,15 +220,15 @@ static void use_extent(struct loop_expr *e, void *context)
 void c_state_uses(struct c_writer *w)
 {
         for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++)
-                if (loop_next_extent(loop_entry_at(w->p), i))
-                        loop_expr_walk(loop_next_extent(loop_entry_at(w->p), i), use_extent, w);
+                if (loop_next_extent(&w->p->entries[w->entry], i))
+                        loop_expr_walk(loop_next_extent(&w->p->entries[w->entry], i), use_extent, w);
 }
 
 /* Subscripts of the next values are of this run's, which variables hold. */
 void c_state_end(struct c_writer *w)
 {
         for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++) {
-                const struct loop_expr *next = loop_next_extent(loop_entry_at(w->p), i);
+                const struct loop_expr *next = loop_next_extent(&w->p->entries[w->entry], i);
                 if (!next)
                         continue;
                 c_put(w, "state->%s = (int64_t)(", w->p->extents[i].variable->name);
@@ -254,6 +254,8 @@ void c_state_functions(struct c_writer *w, struct text *out)
 
 const char *c_state_describe(struct c_writer *w)
 {
+        if (w->described_states)        /* All entries have the same. */
+                return w->described_states;
         const char **shapes = arena_array(w->arena, (size_t)w->state_count + 1, sizeof *shapes);
         for (int i = 0; i < w->state_count; i++) {
                 const struct loop_buffer *b = w->states[i];
@@ -268,7 +270,7 @@ const char *c_state_describe(struct c_writer *w)
         const char **symbols = arena_array(w->arena, (size_t)w->state_count + 1, sizeof *symbols);
         for (int i = 0; i < w->state_count; i++)
                 symbols[i] = c_symbols(w, w->states[i]);
-        const char *name = c_global(w, "described_states");
+        const char *name = w->described_states = c_global(w, "described_states");
         c_line(w, "static const struct dnncc_state_2 %s[%d] = {", name,
                w->state_count + kept_count(w));
         for (int i = 0; i < w->state_count; i++) {

@@ -19,18 +19,25 @@ static struct loop_buffer *port(const struct c_writer *w, int i)
         return i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
 }
 
-bool c_text_inputs(const struct c_writer *w)
+static bool any_copied(struct loop_buffer *const *inputs, int count)
 {
-        for (int i = 0; i < w->input_count; i++)
-                if (w->inputs[i]->is_text && w->inputs[i]->extent)
+        for (int i = 0; i < count; i++)
+                if (inputs[i]->is_text && inputs[i]->extent)
                         return true;
         return false;
 }
 
+bool c_text_inputs(const struct c_writer *w)
+{
+        return any_copied(w->levels[w->level].inputs, w->levels[w->level].input_count);
+}
+
+bool c_text_copied(const struct c_writer *w) { return any_copied(w->inputs, w->input_count); }
+
 bool c_text_any(const struct c_writer *w)
 {
-        for (int i = 0; i < w->input_count + w->output_count; i++)
-                if (port(w, i)->is_text)
+        for (const struct loop_buffer *b = w->p->buffers; b; b = b->next)
+                if (b->is_text)
                         return true;
         return false;
 }

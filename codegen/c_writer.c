@@ -351,12 +351,21 @@ void c_reserve(struct c_writer *w, const char *word)
         map_set(w->file_scope, word, strlen(word), w);
 }
 
+static const char *in_capitals(char *text)
+{
+        for (char *p = text; *p; p++)
+                *p = (char)toupper((unsigned char)*p);
+        return text;
+}
+
 const char *c_macro(struct c_writer *w, const char *name)
 {
-        char *macro = arena_printf(w->arena, "%s_%s", w->options->prefix, name);
-        for (char *p = macro; *p; p++)
-                *p = (char)toupper((unsigned char)*p);
-        return macro;
+        return in_capitals(arena_printf(w->arena, "%s_%s", w->options->prefix, name));
+}
+
+const char *c_entry_macro(struct c_writer *w, const char *name)
+{
+        return in_capitals(arena_printf(w->arena, "%s_%s", w->prefix, name));
 }
 
 /* Overloads get the type of their first parameter into their names. */
@@ -378,14 +387,43 @@ static void name_library(struct c_writer *w)
         }
 }
 
+/* Names the ports of an entry. Those of several entries that the model calls alike have one name. */
+static void name_entry(struct c_writer *w)
+{
+        static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE", "_BYTES",
+                                               "_SCALE", "_ZERO" };
+        const bool several = w->p->entry_count > 1;
+        struct map *own = map_new(w->arena);
+        if (!w->port_names)
+                w->port_names = map_new(w->arena);
+        for (int i = 0; i < w->input_count + w->output_count; i++) {
+                int k = i - w->input_count;
+                struct loop_buffer *b = k < 0 ? w->inputs[i] : w->outputs[k];
+                const char *stem = several ? b->port : b->name;
+                const char *name = several ? map_get(w->port_names, stem, strlen(stem)) : NULL;
+                if (!name || map_get(own, name, strlen(name)))
+                        name = identifier(w->globals, stem, "tensor");
+                map_set(own, name, strlen(name), w);
+                map_set(w->port_names, stem, strlen(stem), (void *)(uintptr_t)name);
+                for (int l = 0; l < w->level_count; l++) {
+                        struct c_level *level = &w->levels[l];
+                        c_name_set(w, k < 0 ? level->inputs[w->inputs - w->levels[w->level].inputs + i]
+                                            : level->outputs[w->outputs -
+                                                             w->levels[w->level].outputs + k],
+                                   name);
+                }
+                for (int e = 0; e < 3 + b->is_text; e++)
+                        c_reserve(w, c_entry_macro(w, arena_printf(w->arena, "%s%s", name,
+                                                                   endings[e])));
+        }
+}
+
 /* Parameters of run are not names of file scope, but must not hide any. All levels have the same
  * parameters. */
 static void name_ports(struct c_writer *w)
 {
         static const char *const run_words[] = { "workspace", "memory", "status", "weights",
                                                  "constants", "stream", "calls",  "failed" };
-        static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE", "_BYTES",
-                                               "_SCALE", "_ZERO" };
         for (int i = 0; i < (w->dialect->is_device ? 8 : 3); i++)
                 names_reserve(w->globals, run_words[i]);
         w->regions = arena_array(w->arena, (size_t)w->p->region_count + 1, sizeof *w->regions);
@@ -396,16 +434,11 @@ static void name_ports(struct c_writer *w)
                         c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", w->regions[i],
                                                              of_regions[e])));
         }
-        for (int i = 0; i < w->input_count + w->output_count; i++) {
-                int k = i - w->input_count;
-                struct loop_buffer *b = k < 0 ? w->inputs[i] : w->outputs[k];
-                const char *name = identifier(w->globals, b->name, "tensor");
-                for (int l = 0; l < w->level_count; l++)
-                        c_name_set(w, k < 0 ? w->levels[l].inputs[i] : w->levels[l].outputs[k],
-                                   name);
-                for (int e = 0; e < 3 + b->is_text; e++)
-                        c_reserve(w, c_macro(w, arena_printf(w->arena, "%s%s", name, endings[e])));
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                name_entry(w);
         }
+        c_entry(w, 0);
         for (int i = 0; i < w->state_count; i++) {
                 const char *name = identifier(w->globals, w->states[i]->name, "state");
                 for (int l = 0; l < w->level_count; l++)
@@ -442,8 +475,12 @@ void c_names_begin(struct c_writer *w)
         w->globals = names_new(w->arena);
         w->file_scope = map_new(w->arena);
         w->names = map_new(w->arena);
-        c_reserve(w, arena_printf(w->arena, "%s_run", w->options->prefix));
-        c_reserve(w, arena_printf(w->arena, "%s_describe", w->options->prefix));
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                c_reserve(w, arena_printf(w->arena, "%s_run", w->prefix));
+                c_reserve(w, arena_printf(w->arena, "%s_describe", w->prefix));
+        }
+        c_entry(w, 0);
         if (w->options->profile)
                 c_reserve(w, "dnncc_profile");
         for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)

@@ -37,7 +37,9 @@ struct c_name {
 struct c_level {
         const struct loop_program *p;
         const struct target *target;
-        struct loop_buffer **inputs, **outputs, **states;         /* They are in order. */
+        struct loop_buffer **inputs, **outputs, **states;         /* They are in order, entry by
+                                                                   * entry. */
+        int input_count, output_count;  /* They are of all entries. */
         const char *suffix;             /* Names of its functions end in this, and those of macros
                                          * in the same in capitals: "x86_64_v3". */
         const char *run;                /* Its run function has this name, where that is not the
@@ -99,6 +101,10 @@ struct c_writer {
                                          * machine. */
         struct c_level *levels;
         int level_count;
+        int entry;                      /* This entry is being printed; inputs, outputs, their
+                                         * counts and `prefix` are its own. */
+        const char *prefix;             /* Its functions and macros of its ports begin so: as all
+                                         * do, and with its name where there are several. */
         int level;                      /* This level is being printed; the next six members are
                                          * its own. */
         const struct loop_program *p;
@@ -127,6 +133,8 @@ struct c_writer {
                                          * its c_name. */
         struct map *tile_entries;       /* The function being printed mentions these tile
                                          * entries. */
+        struct map *port_names;         /* It maps the model's names of ports to their names in C,
+                                         * where there are several entries. */
         struct map *written;            /* The function being printed stores through these pointers
                                          * (c_pointer.c). */
         bool in_run;                    /* main is being printed. */
@@ -157,6 +165,7 @@ struct c_writer {
         struct c_name element_at;
         struct map *spelled;            /* It maps the names of functions that rows define, and that
                                          * are used, to their c_name. */
+        const char *described_states;   /* The table of state; NULL: it is not printed yet. */
         int input_count, output_count, state_count;
         int64_t workspace_size, workspace_align;  /* These are the largest of all levels. */
         struct loop_region *areas;      /* These are the programs' regions, each with its largest
@@ -200,6 +209,8 @@ void c_names_begin(struct c_writer *w);                   /* Names everything at
 /* Names the parameters; variables get their names when they are declared. */
 void c_names_function(struct c_writer *w, struct loop_function *f);
 const char *c_macro(struct c_writer *w, const char *name);        /* Returns PREFIX_NAME. */
+/* Returns PREFIX_ENTRY_NAME, a macro of the entry's own; PREFIX_NAME for the only one. */
+const char *c_entry_macro(struct c_writer *w, const char *name);
 const char *c_global(struct c_writer *w, const char *stem);       /* Returns a new name of file
                                                                    * scope. */
 const char *c_local(struct c_writer *w, const char *stem);
@@ -327,7 +338,9 @@ void c_image_header(struct c_writer *w);
 /* ---- ports of texts (c_text.c) ---- */
 
 bool c_text_any(const struct c_writer *w);
-bool c_text_inputs(const struct c_writer *w);             /* Are there texts to copy? */
+bool c_text_inputs(const struct c_writer *w);             /* Are there texts to copy, in any entry,
+                                                           * or in this one? */
+bool c_text_copied(const struct c_writer *w);
 /* Returns the bytes of each text of a port, its NUL included. */
 int64_t c_text_room(const struct loop_buffer *b);
 void c_text_reserve(struct c_writer *w);
@@ -415,6 +428,11 @@ void c_parallel_top(struct c_writer *w, struct text *out);        /* Prints what
 /* ---- several targets (c_levels.c) ---- */
 
 void c_levels_begin(struct c_writer *w);
+/* Sets the entry that is printed from now on. */
+void c_entry(struct c_writer *w, int entry);
+/* Is extent i a parameter of the entry's run function, or a result? */
+bool c_takes_extent(const struct c_writer *w, int i);
+bool c_tells_extent(const struct c_writer *w, int i);
 /* Sets the level that is printed from now on. */
 void c_level(struct c_writer *w, int level);
 void c_levels_reserve(struct c_writer *w);

@@ -74,6 +74,26 @@ bool loop_extent_is_told(const struct loop_program *p, int i)
         return false;
 }
 
+struct mention { const struct loop_variable *variable; bool found; };
+static void find_mention(struct loop_expr *e, void *context)
+{
+        struct mention *m = context;
+        m->found |= e->op == LOOP_VARIABLE && e->variable == m->variable;
+}
+
+bool loop_extent_is_of(const struct loop_program *p, int i, int entry)
+{
+        struct mention m = { .variable = p->extents[i].variable };
+        if (p->entry_count == 1)
+                return true;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                for (int d = 0; b->extents && b->entry == entry && d < b->type->rank; d++)
+                        m.found |= b->space != SPACE_STATE && mentions(b->extents[d], m.variable);
+        if (!m.found && !p->extents[i].counted)
+                loop_block_walk(p->entries[entry].main->body, NULL, find_mention, &m);
+        return m.found;
+}
+
 int loop_extents_told(const struct loop_program *p)
 {
         int count = 0;

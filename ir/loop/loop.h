@@ -537,6 +537,8 @@ struct loop_variable *loop_extent_add(struct loop_program *p, const char *name, 
  * shape and, behind these, extents that are state. */
 bool loop_extent_is_told(const struct loop_program *p, int i);
 int loop_extents_told(const struct loop_program *p);      /* Returns how many are. */
+/* Is extent i, which is told, a parameter or a result of this entry? All are of the only one. */
+bool loop_extent_is_of(const struct loop_program *p, int i, int entry);
 /* Returns how many of the extents a run gives, which stand first. */
 int loop_given_extents(const struct loop_program *p);
 /* Returns the number of the first extent that is state; these stand last. */
