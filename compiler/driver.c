@@ -229,8 +229,7 @@ static bool checks_alone(const struct options *o)
                o->emit == options_preset.emit;
 }
 
-/* Returns the first target that is no processor by itself; NULL: all are. */
-static const struct target *other_machine(const struct run *run)
+const struct target *other_machine(const struct run *run)
 {
         for (int i = 0; i < run->target_count; i++)
                 if (target_engine(run->targets[i])->launches ||
@@ -296,7 +295,7 @@ static bool compile_as_asked(struct run *run)
         const struct options *o = &run->options;
         double start = clock_seconds();
         if (!check_commands(run) || !trace_is_possible(run) || !read_model(run) ||
-            !state_bind(run) || !check_state(run) || !check_extents(run) ||
+            !entries_check(run) || !state_bind(run) || !check_state(run) || !check_extents(run) ||
             !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;

@@ -27,6 +27,7 @@ struct run {
                                              * there are programs. */
         struct module **lesser_modules; /* The lesser programs live in these modules. */
         struct outputs *outputs;
+        bool keeps_bytes;               /* An import leaves `bytes` for the next one. */
         unsigned char *bytes;           /* They are the model's bytes. */
         size_t length;
         const char *output;             /* It is the path of the main output; NULL stands for
@@ -57,6 +58,15 @@ bool choose_names(struct run *run);
 
 /* Applies --dim and --input to the symbols of a .dnn text (bind.c). Symbols stay open with
  * --emit=ir only. */
+/* Reads the bytes of the model, and imports them: as the module, or as a function of that name into
+ * the module that is there (read.c). */
+bool read_bytes(struct run *run);
+bool import_onnx(struct run *run, struct model_facts *facts, const char *entry);
+/* Imports what --entry says; reports what is for one entry alone. */
+bool entries_read(struct run *run);
+bool entries_check(struct run *run);
+/* Returns the first target that is no processor by itself; NULL: all are. */
+const struct target *other_machine(const struct run *run);
 /* Does what --state says. */
 bool state_bind(struct run *run);
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,

@@ -73,6 +73,15 @@ const char *emit_suffix(const struct options *o) { return formats[o->emit].suffi
 
 /* ---- reading ---- */
 
+/* Only --entry takes several. */
+static bool second_model(const char *word, const char *more, struct arena *arena,
+                         struct diag *diag)
+{
+        diag_error(diag, EXIT_USAGE, "one model at a time: '%s' is a second one%s",
+                   text_argument(arena, word), more);
+        return false;
+}
+
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
                    struct diag *diag)
 {
@@ -89,17 +98,18 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                         continue;
                 }
                 if (only_files || word[0] != '-' || !word[1]) {
+                        if (options->model && apart)
+                                return second_model(
+                                        word,
+                                        arena_printf(arena,
+                                                     ". The argument of %s stands behind =: %s=%s",
+                                                     argv[apart - 1], argv[apart - 1],
+                                                     text_argument(arena, argv[apart])),
+                                        arena, diag);
                         if (options->model) {
-                                diag_error(diag, EXIT_USAGE,
-                                           "one model at a time: '%s' is a second one%s",
-                                           text_argument(arena, word),
-                                           apart ? arena_printf(arena,
-                                                                ". The argument of %s stands "
-                                                                "behind =: %s=%s",
-                                                                argv[apart - 1], argv[apart - 1],
-                                                                text_argument(arena, argv[apart]))
-                                                 : "");
-                                return false;
+                                ARENA_GROW(arena, options->more.items, options->more.count);
+                                options->more.items[options->more.count++] = word;
+                                continue;
                         }
                         options->model = word;
                         continue;
@@ -111,7 +121,8 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                     i + 1 < argc && argv[i + 1][0] != '-')
                         apart = i + 1;
         }
-        return true;
+        return !options->more.count || options->entries.count ||
+               second_model(options->more.items[0], "", arena, diag);
 }
 
 /* ---- help ---- */

@@ -57,6 +57,7 @@
 
 struct options {
         const char *model;              /* It is a path, or "-". */
+        struct list more;               /* Models behind the first one, for --entry. */
         int info;                       /* It is INFO_TEXT or one of the others of info.c; at 0 the
                                          * model is compiled. */
 #define OPTION(text, argument, kind, field, said, doc) OPTION_FIELD_##kind(field)

@@ -66,7 +66,7 @@ static bool begins_with(const struct run *run, const char *word)
         return (size_t)(end - p) > length && !memcmp(p, word, length) && p[length] == ' ';
 }
 
-static bool import_onnx(struct run *run, struct model_facts *facts)
+bool import_onnx(struct run *run, struct model_facts *facts, const char *entry)
 {
         const struct options *o = &run->options;
         struct import_options import = {
@@ -77,18 +77,21 @@ static bool import_onnx(struct run *run, struct model_facts *facts)
                 .keep = o->keep.items, .keep_count = o->keep.count,
                 .text_bytes = o->text_bytes.items, .text_byte_count = o->text_bytes.count,
                 .seed = o->seed, .channel_block = o->nchwc, .facts = facts,
+                .into = entry ? run->state.module : NULL, .function = entry,
         };
         run->state.module =
                 onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
         if (!run->state.module)
                 return false;
+        if (run->keeps_bytes)           /* Another entry is of this model, too. */
+                return true;
         /* The module has copied what it needs of the bytes. */
         store_adopt(run->state.module->store, run->bytes, run->length);
         run->bytes = NULL;
         return true;
 }
 
-static bool read_bytes(struct run *run)
+bool read_bytes(struct run *run)
 {
         const char *model = run->options.model;
         if (!file_read(model, run->context.limits.file_bytes, &run->bytes, &run->length,
@@ -108,12 +111,14 @@ bool read_onnx(struct run *run, struct model_facts *facts)
                            "--info is about ONNX models, and this is a text of dnncc: read it");
                 return false;
         }
-        return import_onnx(run, facts);
+        return import_onnx(run, facts, NULL);
 }
 
 bool read_model(struct run *run)
 {
         struct options *o = &run->options;
+        if (o->entries.count || o->more.count)
+                return entries_read(run);
         if (!read_bytes(run))
                 return false;
         if (begins_with(run, "loop")) {
@@ -129,7 +134,7 @@ bool read_model(struct run *run)
                 return run->state.module &&
                        bind_symbols(run->state.module, o, run->arena, &run->diag);
         }
-        return import_onnx(run, NULL);
+        return import_onnx(run, NULL, NULL);
 }
 
 bool read_schedules(struct run *run)

@@ -8,7 +8,14 @@
 #include "compiler/driver.h"
 #include "compiler/state.h"
 
-struct stating { struct function *f; struct arena *arena; struct diag *diag; const char *option; };
+struct stating {
+        struct function *f;
+        struct arena *arena;
+        struct diag *diag;
+        const char *option;
+        int64_t *room;                  /* So many rows may an input of each symbol's rows come to,
+                                         * in any entry. */
+};
 
 static bool usage(const struct stating *s, const char *what)
 {
@@ -92,7 +99,7 @@ static bool grow(const struct stating *s, int i, int next)
                 type_text(s->arena, f->module, f->body.arguments[i].type),
                 safe(s, f->output_ports[next].name),
                 type_text(s->arena, f->module, op_operand(f->body.last, next)->type));
-        switch (state_append(s->f, i, next, s->diag)) {
+        switch (state_append(s->f, i, next, s->room, s->diag)) {
         case STATE_APPENDED: return true;
         case STATE_FAILED: return false;
         case STATE_NO_ROWS:
@@ -138,21 +145,36 @@ static bool keep(const struct stating *s, int i, const char *name)
         return true;
 }
 
-static bool keep_all(const struct stating *s)
+static bool check_option(const struct stating *s)
 {
         const char *equal = strchr(s->option, '=');
         const char *star = equal ? memchr(s->option, '*', (size_t)(equal - s->option)) : NULL;
-        bool any = false;
         if (!equal || equal == s->option || !equal[1] || !star != !strchr(equal, '*'))
                 return usage(s, "want PAST=PRESENT, an input and an output, with a * in both or in "
                                 "neither");
+        return true;
+}
+
+/* Notes how many rows the inputs that the option means come to. */
+static void measure(const struct stating *s)
+{
+        for (int i = 0; i < s->f->body.argument_count; i++) {
+                const char *name = next_name(s, s->f->input_ports[i].name);
+                const int next = name ? output_called(s->f, name) : -1;
+                if (next >= 0)
+                        state_measure(s->f, i, next, s->room);
+        }
+}
+
+static bool keep_all(const struct stating *s, bool *any)
+{
         for (int i = 0; i < s->f->body.argument_count; i++) {
                 const char *name = next_name(s, s->f->input_ports[i].name);
                 if (name && !keep(s, i, name))
                         return false;
-                any |= name != NULL;
+                *any |= name != NULL;
         }
-        return any || no_input(s);
+        return true;
 }
 
 bool state_bind(struct run *run)
@@ -166,11 +188,24 @@ bool state_bind(struct run *run)
                            "--state is about inputs of a model, and this is Loop IR");
                 return false;
         }
+        struct stating s = { m->functions, run->arena, &run->diag, NULL,
+                             arena_array(run->arena, (size_t)m->symbol_count + 1, sizeof *s.room) };
         for (int i = 0; i < o->states.count; i++) {
-                const struct stating s = { module_entry(m), run->arena, &run->diag,
-                                           o->states.items[i] };
-                if (!keep_all(&s))
+                s.option = o->states.items[i];
+                if (!check_option(&s))
                         return false;
+                for (s.f = m->functions; s.f; s.f = s.f->next)
+                        measure(&s);
+        }
+        for (int i = 0; i < o->states.count; i++) {
+                bool any = false;
+                s.option = o->states.items[i];
+                for (s.f = m->functions; s.f; s.f = s.f->next)
+                        if (!keep_all(&s, &any))
+                                return false;
+                s.f = m->functions;
+                if (!any)
+                        return no_input(&s);
         }
         return true;
 }

@@ -77,7 +77,22 @@ static struct value *append(struct builder *b, struct value *x, struct value *fr
                   : NULL;
 }
 
-enum state_rows state_append(struct function *f, int input, int output, struct diag *diag)
+void state_measure(const struct function *f, int input, int output, int64_t *room)
+{
+        const struct module *m = f->module;
+        const struct type *now = f->body.arguments[input].type,
+                          *then = op_operand(f->body.last, output)->type;
+        const int axis = growing_axis(now, then);
+        if (axis < 0 || dim_is_static(now->dims[axis]) ||
+            dim_term(m, now->dims[axis])->kind != DIM_SYMBOL)
+                return;
+        const int symbol = dim_term(m, now->dims[axis])->symbol;
+        const int64_t most = dim_bound(m, then->dims[axis]);
+        room[symbol] = room[symbol] > most ? room[symbol] : most;
+}
+
+enum state_rows state_append(struct function *f, int input, int output, const int64_t *room,
+                             struct diag *diag)
 {
         struct module *m = f->module;
         struct value *past = &f->body.arguments[input],
@@ -98,7 +113,7 @@ enum state_rows state_append(struct function *f, int input, int output, struct d
         struct value *more = op_operand(joined, 1);
         dim_t dims[RANK_MAX];
         memcpy(dims, now->dims, (size_t)now->rank * sizeof *dims);
-        dims[axis] = dim_of(dim_bound(m, then->dims[axis]));
+        dims[axis] = dim_of(room[rows->symbol]);
         past->type = type_tensor(m, now->element, now->rank, dims);
         struct port *port = &f->input_ports[input];
         port->grows = true;

@@ -56,6 +56,9 @@ struct import_options {
         const char *seed;               /* --seed states it for random numbers, or it is "input"; it
                                          * is NULL where it is not given. */
         int channel_block;              /* --nchwc states 8 or 16; it is 0 where it is not given. */
+        struct module *into;            /* The model becomes a function of this module; where it is
+                                         * NULL a module is made. */
+        const char *function;           /* The function has this name; NULL stands for "main". */
         struct model_facts *facts;      /* The import fills it; where it is NULL nobody asks for
                                          * facts. */
 };

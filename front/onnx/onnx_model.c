@@ -70,8 +70,9 @@ static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
                 return false;
         if (proto->n_training_info)
                 onnx_list(im, "training information is not supported");
-        im->m->name = text_safe(im->m->arena, (const char *)proto->graph->name.data,
-                                proto->graph->name.len);
+        if (!im->m->functions)          /* Other models may be in the module already. */
+                im->m->name = text_safe(im->m->arena, (const char *)proto->graph->name.data,
+                                        proto->graph->name.len);
         return onnx_functions(im);
 }
 
@@ -289,7 +290,8 @@ static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct 
 static bool import_main(struct onnx_import *im)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;
-        struct function *f = function_new(im->m, "main");
+        struct function *f = function_new(im->m, im->options->function ? im->options->function
+                                                                       : "main");
         struct wanted wanted = { 0 };
         im->scope = onnx_scope_new(im, NULL);
         im->b.region = &f->body;
@@ -328,6 +330,8 @@ static bool import_model(struct onnx_import *im, const unsigned char *bytes, siz
         if (!ok || im->unsupported_count)
                 return false;
         sha256_update(&im->model->sha, bytes, length);
+        if (im->options->into)          /* The module's digest is of all that it was made of. */
+                sha256_update(&im->model->sha, im->m->source, strlen(im->m->source));
         sha256_hex(&im->model->sha, im->m->source);
         return true;
 }
@@ -386,7 +390,7 @@ struct module *onnx_import(const unsigned char *bytes, size_t length,
 {
         struct onnx_import im;
         struct onnx_model model;
-        struct module *m = module_new("");
+        struct module *m = options->into ? options->into : module_new("");
         import_new(&im, &model, m, options, context);
         model.dependency = dependency;
         model.dependency_context = dependency_context;
@@ -394,7 +398,8 @@ struct module *onnx_import(const unsigned char *bytes, size_t length,
         arena_free(im.arena);
         if (ok)
                 return m;
-        module_free(m);
+        if (!options->into)
+                module_free(m);
         return NULL;
 }
 

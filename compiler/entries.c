@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: MIT */
+/* --entry=NAME[:DIM=N,..] makes one file with several run functions: of several models, one each, or of
+ * one model with other dimensions bound. They become functions of one module, so that equal
+ * constants and kernels are one, and what they keep as state is one struct. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/store.h"
+#include "compiler/driver.h"
+#include "front/import.h"
+
+enum { ENTRIES_MAX = 64 };
+
+struct entry { const char *name, *model; struct list dims; };
+
+static bool usage(struct run *run, const char *option, const char *what)
+{
+        diag_error(&run->diag, EXIT_USAGE, "--entry %s: %s", text_argument(run->arena, option),
+                   what);
+        return false;
+}
+
+/* Names that macros and functions of the whole file begin with. */
+static bool is_taken(const char *name)
+{
+        static const char *const words[] = { "state", "workspace", "weights", "error", "level",
+                                             "run",   "describe",  "build",   "abi",   "h" };
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                if (!strcmp(name, words[i]))
+                        return true;
+        return false;
+}
+
+/* Takes "step:N=1,P=0..1023" apart. */
+static bool read_entry(struct run *run, const char *option, struct entry *e)
+{
+        char *text = arena_string(run->arena, option), *colon = strchr(text, ':');
+        if (colon)
+                *colon++ = 0;
+        e->name = text;
+        if (!text_is_identifier(text) || is_taken(text))
+                return usage(run, option, "want NAME or NAME:DIM=N,.., a name of letters, digits and _ "
+                                          "that nothing else of the file has");
+        for (int i = 0; i < run->options.dims.count; i++) {
+                ARENA_GROW(run->arena, e->dims.items, e->dims.count);
+                e->dims.items[e->dims.count++] = run->options.dims.items[i];
+        }
+        for (char *dim = colon, *next; dim; dim = next) {
+                next = strchr(dim, ',');
+                if (next)
+                        *next++ = 0;
+                if (!strchr(dim, '='))
+                        return usage(run, option, "want DIM=N behind the colon, as --dim has it");
+                ARENA_GROW(run->arena, e->dims.items, e->dims.count);
+                e->dims.items[e->dims.count++] = dim;
+        }
+        return true;
+}
+
+/* Checks that a dimension which runs of two entries give has the same bounds in both. */
+static bool check_ranges(struct run *run, const struct entry *entries, int count)
+{
+        for (int a = 0; a < count; a++)
+                for (int b = 0; b < a; b++)
+                        for (int i = 0; i < entries[a].dims.count; i++)
+                                for (int k = 0; k < entries[b].dims.count; k++) {
+                                        const char *x = entries[a].dims.items[i],
+                                                   *y = entries[b].dims.items[k];
+                                        size_t name = strcspn(x, "=");
+                                        if (strncmp(x, y, name + 1) || !strstr(x, "..") ||
+                                            !strstr(y, "..") || !strcmp(x, y))
+                                                continue;
+                                        return usage(run, entries[a].name,
+                                                     arena_printf(run->arena,
+                                                                  "%s here and %s in entry %s: "
+                                                                  "bounds that a run keeps are one "
+                                                                  "for all",
+                                                                  text_argument(run->arena, x),
+                                                                  text_argument(run->arena, y),
+                                                                  entries[b].name));
+                                }
+        return true;
+}
+
+/* Reads the options, and which model each entry is of. */
+static struct entry *read_options(struct run *run)
+{
+        const struct options *o = &run->options;
+        const int count = o->entries.count, models = 1 + o->more.count;
+        struct entry *entries = arena_array(run->arena, (size_t)count + 1, sizeof *entries);
+        if (models != 1 && models != count) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "%d models want as many --entry=NAME, one for each in their order",
+                           models);
+                return NULL;
+        }
+        if (count > ENTRIES_MAX) {
+                diag_error(&run->diag, EXIT_USAGE, "--entry: at most %d", ENTRIES_MAX);
+                return NULL;
+        }
+        for (int i = 0; i < count; i++) {
+                if (!read_entry(run, o->entries.items[i], &entries[i]))
+                        return NULL;
+                entries[i].model = i && models > 1 ? o->more.items[i - 1] : o->model;
+                for (int k = 0; k < i; k++)
+                        if (!strcmp(entries[k].name, entries[i].name)) {
+                                usage(run, o->entries.items[i], "given twice");
+                                return NULL;
+                        }
+        }
+        return check_ranges(run, entries, count) ? entries : NULL;
+}
+
+bool entries_read(struct run *run)
+{
+        const struct options asked = run->options;
+        const char *subject = run->diag.subject;
+        struct entry *entries = read_options(run);
+        if (!entries)
+                return false;
+        for (int i = 0; i < asked.entries.count; i++) {
+                const struct entry *e = &entries[i];
+                run->options.model = e->model;
+                run->options.dims = e->dims;
+                if (i && asked.more.count)
+                        run->diag.subject = text_argument(run->arena, e->model);
+                if ((!i || asked.more.count) && !read_bytes(run))
+                        return false;
+                if (i + 1 < asked.entries.count && !asked.more.count)
+                        run->keeps_bytes = true;
+                if (!import_onnx(run, NULL, e->name))
+                        return false;
+                run->keeps_bytes = false;
+        }
+        run->diag.subject = subject;
+        run->options = asked;
+        return true;
+}
+
+bool entries_check(struct run *run)
+{
+        const struct options *o = &run->options;
+        const struct module *m = run->state.module;
+        const struct loop_program *p = run->state.program;
+        if (m ? !m->functions->next : p->entry_count == 1)
+                return true;
+        const char *what = run->target_count > 1 || other_machine(run) ? "--target"
+                           : o->flush_denormals                         ? "--flush-denormals"
+                           : o->regions.count                           ? "--region"
+                           : o->profile                                 ? "--profile"
+                           : o->bench                                   ? "--bench"
+                           : o->tests.count                             ? "--test"
+                           : o->run                                     ? "--run"
+                           : o->tune                                    ? "--tune"
+                           : o->check                                   ? "--check"
+                           : o->calibrate                               ? "--calibrate"
+                           : o->quantize || o->quantize_weights         ? "quantization"
+                           : o->quantize_ports.count                    ? "--quantize-port"
+                           : o->report                                  ? "--report"
+                           : o->emit == EMIT_ONNX                       ? "--emit=onnx"
+                                                                        : NULL;
+        if (what)
+                diag_error(&run->diag, EXIT_UNSUPPORTED,
+                           "several entries: %s is for one; compile that entry alone", what);
+        return !what;
+}

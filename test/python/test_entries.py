@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""Several run functions in one file (--entry): each gives what the model alone gives; constants, kernels and state are shared."""
+import dnncc
+import dnncc_package
+import numpy as np
+import onnx
+import onnxruntime
+import pytest
+import test_state
+from onnx import TensorProto, helper, numpy_helper
+
+DIMS = ["--dim=P=0..30", "--dim=T=P+N"]
+ENTRIES = ["--entry=prefill:N=1..6", "--entry=step:N=1"]
+
+
+@pytest.fixture
+def attention(tmp_path):
+    m, _ = test_state.attention()
+    onnx.save(m, tmp_path / "m.onnx")
+    return tmp_path / "m.onnx"
+
+
+def library(folder, models, *options, flags=("-O1",)):
+    """what dnncc makes of them, compiled strictly, as a library"""
+    done = dnncc.run([dnncc.DNNCC, *models, *options, "-o", folder / "gpt.c"])
+    assert done.returncode == 0, done.stderr
+    strict = dnncc.STRICT if not any("target" in o for o in options) else ["-std=c99", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]
+    done = dnncc.run(["gcc", *strict, *flags, "-shared", "-fPIC", folder / "gpt.c", "-o", folder / "gpt.so"])
+    assert done.returncode == 0, done.stderr
+    return folder / "gpt.so"
+
+
+def sequences(path, *names):
+    """a sequence of each entry, on one state"""
+    models = [dnncc_package.load(path, name=f"gpt_{name}") for name in names]
+    first = models[0].sequence()
+    return first, *(dnncc_package.Sequence(m, first._state) for m in models[1:])
+
+
+@pytest.mark.parametrize("flags", [[], ["--target=x86-64-v3"], ["-O0"], ["--threads=2"], ["--weights=file"]], ids=lambda f: " ".join(f) or "plain")
+def test_prefill_and_step(attention, tmp_path, flags):
+    """a prompt by one, tokens by the other, in turn, on one state; what the model gives that is handed its whole past"""
+    m, _ = test_state.attention()
+    session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    path = library(tmp_path, [attention], *DIMS, *ENTRIES, "--state=past.*=present.*", *flags,
+                   flags=("-O1", "-Wl,--no-as-needed", str(dnncc.ROOT / "build" / "libdnncc_runtime.so")) if "--threads=2" in flags else ("-O1",))
+    prefill, step = sequences(path, "prefill", "step")
+    past = {"past.k": np.zeros((1, 2, 0, 4), np.float32), "past.v": np.zeros((1, 2, 0, 4), np.float32)}
+    for given, before in test_state.grown([6, 1, 1, 3, 1, 6, 1]):
+        assert prefill["P"] == step["P"] == before
+        y, k, v = session.run(None, {**given, **past})
+        past = {"past.k": k, "past.v": v}
+        test_state.same((step if given["x"].shape[1] == 1 else prefill)(**given), [y])
+        test_state.same((prefill["past.k"],), [k])
+
+
+def test_different_models(tmp_path):
+    """as many models as entries, without state; ports of equal names keep them, constants of equal bytes are one"""
+    def dense(out, bias):
+        w = np.arange(8000, dtype=np.float32).reshape(40, 200) / 1000
+        g = helper.make_graph([helper.make_node("MatMul", ["x", "W"], ["h"]), helper.make_node(*bias[:1], [*bias[1:]], [out])], "dense",
+                              [helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 40])],
+                              [helper.make_tensor_value_info(out, TensorProto.FLOAT, [2, 200])], [numpy_helper.from_array(w, "W")])
+        return helper.make_model(g, opset_imports=[helper.make_opsetid("", 21)], ir_version=10)
+    a, b = dense("y", ("Relu", "h")), dense("y", ("Neg", "h"))
+    for name, m in (("a", a), ("b", b)):
+        onnx.save(m, tmp_path / f"{name}.onnx")
+    path = library(tmp_path, [tmp_path / "a.onnx", tmp_path / "b.onnx"], "--entry=left", "--entry=right")
+    x = np.random.default_rng(1).standard_normal((2, 40)).astype(np.float32)
+    for name, m in (("left", a), ("right", b)):
+        want = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x})
+        model = dnncc_package.load(path, name=f"gpt_{name}")
+        assert [p.name for p in (*model.inputs, *model.outputs)] == ["x", "y"]
+        test_state.same(model(x), want)
+    header, alone = (tmp_path / "gpt.h").read_text(), (tmp_path / "gpt.c").stat().st_size
+    assert "#define GPT_LEFT_X_ELEMS 80u" in header and "#define GPT_RIGHT_Y_ELEMS 400u" in header and "int gpt_left_run(void *workspace, const float *x, float *y);" in header
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "a.onnx", "-o", tmp_path / "one.c"])
+    assert done.returncode == 0 and alone < 1.5 * (tmp_path / "one.c").stat().st_size
+
+
+def test_texts_are_read_back(attention, tmp_path):
+    command = [dnncc.DNNCC, attention, *DIMS, *ENTRIES, "--state=past.*=present.*"]
+    done = dnncc.run([*command, "-o", tmp_path / "a.c", "--name=net"])
+    assert done.returncode == 0, done.stderr
+    for emit in "ir", "loops":
+        for target, source in ("t", command), ("again", [dnncc.DNNCC, tmp_path / "t"]):
+            done = dnncc.run([*source, f"--emit={emit}", "-o", tmp_path / target])
+            assert done.returncode == 0, done.stderr
+        assert (tmp_path / "t").read_text() == (tmp_path / "again").read_text().replace('"again.bin"', '"t.bin"')
+        assert dnncc.run([dnncc.DNNCC, tmp_path / "t", "-o", tmp_path / "b.c", "--name=net"]).returncode == 0
+        assert (tmp_path / "b.c").read_text().replace('"b.h', '"a.h') == (tmp_path / "a.c").read_text()
+    assert (tmp_path / "again").read_text().count("\nmain @") == 2
+
+
+def test_the_workspace_is_that_of_the_larger(attention, tmp_path):
+    def sizes(*options):
+        done = dnncc.run([dnncc.DNNCC, attention, "--state=past.*=present.*", *DIMS, *options, "--emit=loops", "-o", "-"])
+        assert done.returncode == 0, done.stderr
+        return [int(line.split("workspace ")[1].split()[0]) for line in done.stdout.splitlines() if line.startswith("entry @")], int(done.stdout.split(" workspace ")[1].split()[0])
+    each, whole = sizes(*ENTRIES)
+    assert len(each) == 2 and whole == max(each) and each[0] > each[1]
+
+
+# ---- what is refused ----
+
+@pytest.mark.parametrize("said, code, words", [
+    (["--entry=1x"], 1, "want NAME"), (["--entry=state"], 1, "want NAME"), (["--entry=a", "--entry=a"], 1, "given twice"),
+    (["--entry=a:N"], 1, "want DIM=N behind the colon"), (["--entry=a:N=1..4", "--entry=b:N=1..5"], 1, "bounds that a run keeps are one for all"),
+    (["--entry=a:Q=1"], 1, "the model has no such dimension"),
+])
+def test_usage(attention, tmp_path, said, code, words):
+    done = dnncc.run([dnncc.DNNCC, attention, *DIMS, *(["--dim=N=2"] if not any("N=" in s for s in said) else []), *said, "-o", tmp_path / "x.c"])
+    assert done.returncode == code and words in done.stderr, done.stderr
+    assert not (tmp_path / "x.c").exists()
+
+
+def test_models_want_entries(attention, tmp_path):
+    done = dnncc.run([dnncc.DNNCC, attention, attention, "-o", tmp_path / "x.c"])
+    assert done.returncode == 1 and "one model at a time" in done.stderr
+    done = dnncc.run([dnncc.DNNCC, attention, attention, attention, "--entry=a", "--entry=b", "-o", tmp_path / "x.c"])
+    assert done.returncode == 1 and "3 models want as many --entry=NAME" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--target=cuda-sm_90", "--target=generic,x86-64-v3", "--bench", "--check", "--profile", "--flush-denormals --target=x86-64-v3",
+                                    "--region=dtcm=64K", "--quantize-weights=s8", "--emit=onnx", "--report=r.json"])
+def test_what_is_for_one(attention, tmp_path, option):
+    done = dnncc.run([dnncc.DNNCC, attention, *DIMS, *ENTRIES, *option.split()], cwd=tmp_path)
+    assert done.returncode == dnncc.UNSUPPORTED and "several entries" in done.stderr, done.stderr
