@@ -158,9 +158,9 @@ static void put_usage(struct c_writer *w)
                 const struct loop_buffer *b = port(w, i);
                 c_put(w, " *     static %s%s %s[%s]",
                       b->is_text && i < w->input_count ? "const " : "", c_port_type(b), name,
-                      c_entry_macro(w, arena_printf(w->arena, "%s_ELEMS", name)));
+                      c_port_macro(w, name, "ELEMS"));
                 if (b->is_text && i >= w->input_count)
-                        c_put(w, "[%s]", c_entry_macro(w, arena_printf(w->arena, "%s_BYTES", name)));
+                        c_put(w, "[%s]", c_port_macro(w, name, "BYTES"));
                 c_put(w, ";");
                 c_end(w);
         }
@@ -368,15 +368,15 @@ static void put_extent_macros(struct c_writer *w)
         for (int i = 0; i < port_count(w); i++) {
                 const struct loop_buffer *b = port(w, i);
                 const char *name = c_name(w, b)->text;
-                c_line(w, "#define %s %lldu", c_entry_macro(w, arena_printf(w->arena, "%s_ELEMS", name)),
+                c_line(w, "#define %s %lldu", c_port_macro(w, name, "ELEMS"),
                        (long long)count_of(b));
                 if (b->is_text)
                         c_line(w, "#define %s %lldu",
-                               c_entry_macro(w, arena_printf(w->arena, "%s_BYTES", name)),
+                               c_port_macro(w, name, "BYTES"),
                                (long long)c_text_room(b));
-                c_line(w, "#define %s %d", c_entry_macro(w, arena_printf(w->arena, "%s_RANK", name)),
+                c_line(w, "#define %s %d", c_port_macro(w, name, "RANK"),
                        rank_of(b));
-                c_put(w, "#define %s {", c_entry_macro(w, arena_printf(w->arena, "%s_SHAPE", name)));
+                c_put(w, "#define %s {", c_port_macro(w, name, "SHAPE"));
                 for (int d = 0; d < rank_of(b); d++)
                         c_put(w, "%s%lld", d ? ", " : "", (long long)extent_at(b, d));
                 c_put(w, rank_of(b) ? "}" : "0}");
@@ -398,9 +398,9 @@ static void put_step_macros(struct c_writer *w)
                 said = true;
                 const char *name = c_name(w, b)->text;
                 const char *scale = arena_printf(w->arena, "%.9g", (double)s->scale);
-                c_line(w, "#define %s %s%sf", c_entry_macro(w, arena_printf(w->arena, "%s_SCALE", name)),
+                c_line(w, "#define %s %s%sf", c_port_macro(w, name, "SCALE"),
                        scale, strpbrk(scale, ".e") ? "" : ".0");
-                c_line(w, "#define %s %d", c_entry_macro(w, arena_printf(w->arena, "%s_ZERO", name)),
+                c_line(w, "#define %s %d", c_port_macro(w, name, "ZERO"),
                        s->zero);
         }
 }

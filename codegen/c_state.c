@@ -219,9 +219,11 @@ static void use_extent(struct loop_expr *e, void *context)
 
 void c_state_uses(struct c_writer *w)
 {
-        for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++)
-                if (loop_next_extent(&w->p->entries[w->entry], i))
-                        loop_expr_walk(loop_next_extent(&w->p->entries[w->entry], i), use_extent, w);
+        for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++) {
+                struct loop_expr *next = loop_next_extent(&w->p->entries[w->entry], i);
+                if (next)
+                        loop_expr_walk(next, use_extent, w);
+        }
 }
 
 /* Subscripts of the next values are of this run's, which variables hold. */

@@ -363,9 +363,9 @@ const char *c_macro(struct c_writer *w, const char *name)
         return in_capitals(arena_printf(w->arena, "%s_%s", w->options->prefix, name));
 }
 
-const char *c_entry_macro(struct c_writer *w, const char *name)
+const char *c_port_macro(struct c_writer *w, const char *port, const char *name)
 {
-        return in_capitals(arena_printf(w->arena, "%s_%s", w->prefix, name));
+        return in_capitals(arena_printf(w->arena, "%s_%s_%s", w->prefix, port, name));
 }
 
 /* Overloads get the type of their first parameter into their names. */
@@ -387,11 +387,10 @@ static void name_library(struct c_writer *w)
         }
 }
 
-/* Names the ports of an entry. Those of several entries that the model calls alike have one name. */
+/* Names the ports of an entry. Those of several entries that models call alike have one name. */
 static void name_entry(struct c_writer *w)
 {
-        static const char *const endings[] = { "_ELEMS", "_RANK", "_SHAPE", "_BYTES",
-                                               "_SCALE", "_ZERO" };
+        static const char *const endings[] = { "ELEMS", "RANK", "SHAPE", "BYTES", "SCALE", "ZERO" };
         const bool several = w->p->entry_count > 1;
         struct map *own = map_new(w->arena);
         if (!w->port_names)
@@ -405,16 +404,16 @@ static void name_entry(struct c_writer *w)
                         name = identifier(w->globals, stem, "tensor");
                 map_set(own, name, strlen(name), w);
                 map_set(w->port_names, stem, strlen(stem), (void *)(uintptr_t)name);
+                const struct c_level *here = &w->levels[w->level];
                 for (int l = 0; l < w->level_count; l++) {
-                        struct c_level *level = &w->levels[l];
-                        c_name_set(w, k < 0 ? level->inputs[w->inputs - w->levels[w->level].inputs + i]
-                                            : level->outputs[w->outputs -
-                                                             w->levels[w->level].outputs + k],
+                        const struct c_level *level = &w->levels[l];
+                        c_name_set(w,
+                                   k < 0 ? level->inputs[w->inputs - here->inputs + i]
+                                         : level->outputs[w->outputs - here->outputs + k],
                                    name);
                 }
                 for (int e = 0; e < 3 + b->is_text; e++)
-                        c_reserve(w, c_entry_macro(w, arena_printf(w->arena, "%s%s", name,
-                                                                   endings[e])));
+                        c_reserve(w, c_port_macro(w, name, endings[e]));
         }
 }
 

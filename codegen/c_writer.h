@@ -209,8 +209,9 @@ void c_names_begin(struct c_writer *w);                   /* Names everything at
 /* Names the parameters; variables get their names when they are declared. */
 void c_names_function(struct c_writer *w, struct loop_function *f);
 const char *c_macro(struct c_writer *w, const char *name);        /* Returns PREFIX_NAME. */
-/* Returns PREFIX_ENTRY_NAME, a macro of the entry's own; PREFIX_NAME for the only one. */
-const char *c_entry_macro(struct c_writer *w, const char *name);
+/* Returns PREFIX_ENTRY_PORT_NAME, a macro of a port of the entry; PREFIX_PORT_NAME for the only
+ * entry. */
+const char *c_port_macro(struct c_writer *w, const char *port, const char *name);
 const char *c_global(struct c_writer *w, const char *stem);       /* Returns a new name of file
                                                                    * scope. */
 const char *c_local(struct c_writer *w, const char *stem);

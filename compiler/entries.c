@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* --entry=NAME[:DIM=N,..] makes one file with several run functions: of several models, one each, or of
- * one model with other dimensions bound. They become functions of one module, so that equal
+/* --entry=NAME[:DIM=N,..] makes one file with several run functions: of several models, one each,
+ * or of one model with other dimensions bound. They become functions of one module, so that equal
  * constants and kernels are one, and what they keep as state is one struct. */
 #include <stdlib.h>
 #include <string.h>
@@ -39,8 +39,9 @@ static bool read_entry(struct run *run, const char *option, struct entry *e)
                 *colon++ = 0;
         e->name = text;
         if (!text_is_identifier(text) || is_taken(text))
-                return usage(run, option, "want NAME or NAME:DIM=N,.., a name of letters, digits and _ "
-                                          "that nothing else of the file has");
+                return usage(run, option,
+                             "want NAME or NAME:DIM=N,.., a name of letters, digits and _ that "
+                             "nothing else of the file has");
         for (int i = 0; i < run->options.dims.count; i++) {
                 ARENA_GROW(run->arena, e->dims.items, e->dims.count);
                 e->dims.items[e->dims.count++] = run->options.dims.items[i];

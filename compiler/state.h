@@ -15,8 +15,8 @@ enum state_rows {
         STATE_FAILED                    /* An error was reported. */
 };
 /* Makes an input of P rows, and an output that is these and more, a memory of constant size to
- * which rows are appended, of which it has room[P]; P is a part of state from then on. Changes nothing but where it returns
- * STATE_APPENDED or STATE_FAILED. */
+ * which rows are appended, of which it has room[P]; P is a part of state from then on. Changes
+ * nothing but where it returns STATE_APPENDED or STATE_FAILED. */
 enum state_rows state_append(struct function *f, int input, int output, const int64_t *room,
                              struct diag *diag);
 /* Where they are such an input and output, raises room[the input's symbol] to the most rows of the
