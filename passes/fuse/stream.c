@@ -430,7 +430,8 @@ int pass_stream(struct function *f, struct pass_context *context)
         int count = 0;
         for (const struct op *op = f->body.first; op != f->body.last; op = op->next)
                 count++;
-        if (!count || context->max_ram < 0)
+        /* Circular buffers are for rows of known extents. */
+        if (!count || context->max_ram < 0 || module_has_extents(f->module))
                 return 0;
         struct arena *arena = arena_new();
         struct streaming s = prepare(arena, f, count, context),

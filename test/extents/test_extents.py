@@ -400,6 +400,14 @@ def test_not_yet(options, tmp_path):
     assert done.returncode == dnncc.UNSUPPORTED and "'batch'" in done.stderr, done.stderr
 
 
+def test_budget(tmp_path):
+    """memory is planned at the bounds: what does not fit is an error that says by how much"""
+    layers(tmp_path / "m.onnx")
+    for limit, code in (20000, 0), (3000, dnncc.BUDGET):
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--dim=N=1..40", "--dim=B=1..2", f"--max-ram={limit}", "-o", tmp_path / "m.c"])
+        assert done.returncode == code and ("3000" in done.stderr) == (code != 0), done.stderr
+
+
 def test_check(tmp_path):
     """--check looks at a length below the bound, so that strides of the bound are found out"""
     Network(3).save(tmp_path / "m.onnx", 5)
