@@ -54,10 +54,11 @@ bool c_is_weight(const struct c_writer *w, const struct loop_buffer *constant)
 
 void c_weights_reserve(struct c_writer *w)
 {
-        static const char *const words[] = { "constants",         "constants_end",
-                                             "weights_head",      "are_weights",
-                                             "weights_are_dense", "WEIGHTS_SYMBOL",
-                                             "WEIGHTS_HIDDEN",    "weights_rows" };
+        static const char *const words[] = {
+                "constants",      "constants_end",     "weights_head",
+                "are_weights",    "weights_are_dense", "WEIGHTS_SYMBOL",
+                "WEIGHTS_HIDDEN", "weights_rows",      "head"
+        };
         if (is_inline(w))
                 return;
         for (size_t i = 0; i < sizeof words / sizeof *words; i++)

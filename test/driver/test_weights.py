@@ -24,6 +24,19 @@ COMPILERS = [c for c in ("gcc", "clang") if shutil.which(c)]
 ERROR_WEIGHTS = -5
 
 
+@pytest.mark.parametrize("weights", BESIDE)
+def test_names_of_the_file_itself(weights, tmp_path):
+    """constants that have the names of its head, and of what lies between them"""
+    nodes = [helper.make_node("Mul", ["x", "head"], ["t"]), helper.make_node("Add", ["t", "gap"], ["y"])]
+    a, b = np.arange(99, dtype=np.float32), np.arange(99, dtype=np.float32)[::-1] * 3
+    port = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "g", [port("x", TensorProto.FLOAT, [99])], [port("y", TensorProto.FLOAT, [99])], [numpy_helper.from_array(a, "head"), numpy_helper.from_array(b, "gap")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), str(tmp_path / "net.onnx"))
+    dnncc.compile_model(tmp_path / "net.onnx", tmp_path, [f"--weights={weights}"])
+    x = np.ones(99, np.float32)
+    assert np.array_equal(dnncc.run_host(dnncc.build_host(tmp_path), [x])[0], a + b)
+
+
 def call(*arguments, **keywords):
     return dnncc.run([dnncc.DNNCC, *arguments], **keywords)
 
