@@ -219,7 +219,8 @@ def build(origin, words, folder):
         with open(code, encoding="utf-8", errors="replace") as file:
             compile_library(words, folder, file.read(), name)
     facts = {"name": name, "command": header.partition("\n")[0].partition("compiled by ")[2],
-             "source": origin.source.digest, "options": origin.arguments, "cc": shlex.join(words), "device": sm}
+             "source": origin.source.digest, "options": origin.arguments, "cc": shlex.join(words), "device": sm,
+             "entries": [a[len("--entry="):].partition(":")[0] for a in origin.arguments if a.startswith("--entry=")]}
     with open(os.path.join(folder, "model.json"), "w", encoding="utf-8") as file:
         json.dump(facts, file)
     keeps_weights = "WEIGHTS_SIZE" in header

@@ -332,7 +332,13 @@ class Sequence:
 
     def __call__(self, *args: Any, **named: Any) -> np.ndarray | Outputs:
         """Runs the model, as a call of one without state does."""
-        return self.model._run(args, named, self._state)
+        m = self.model
+        given = m._arrange(args, named)
+        return m._results(m._program.run([port.take(x) for port, x in zip(m.inputs, given)], self._state))
+
+    def entry(self, name: str) -> Sequence:
+        """The sequence by another entry of the model: what either keeps is one."""
+        return Sequence(self.model.entry(name), self._state)
 
     def keys(self) -> tuple[str, ...]:
         """The names of what is kept, those of the model's inputs."""
@@ -372,6 +378,7 @@ class Model:
 
     def __init__(self, program: Any, facts: dict[str, Any], files: dict[str, str] | None = None, origin: Any = None) -> None:
         self._program, self._facts, self._files, self._origin = program, facts, files, origin
+        self._entry: str | None = None  # the first one
         self.inputs, self.outputs = program.inputs, program.outputs
         self._names = {port.name: k for k, port in enumerate(self.inputs)}
         self._type = outputs_type(port.name for port in self.outputs)
@@ -382,7 +389,7 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._origin:
-            return _compile_again, (self._origin.source.pickled(), self._origin.source.digest, self._origin.given_options)
+            return _compile_again, (self._origin.source.pickled(), self._origin.source.digest, self._origin.given_options, self._entry)
         files = self._files or {}               # of a model that load() made
         return load, (os.path.abspath(files[".so"]), self._program.prefix, files.get(".weights"))
 
@@ -419,16 +426,22 @@ class Model:
         more bits than the model's are rounded, with a warning once. Returns the array of one output, or Outputs of several: of a model
         on a GPU DeviceArrays where any input lies there, else arrays of numpy's."""
         self._has_no_state()
-        return self._run(args, named)
-
-    def _run(self, args, named, *state):
         if named or len(args) != len(self.inputs) or type(args[0] if args else None) is dict:
             args = self._arrange(args, named)
-        return self._results(self._program.run([port.take(x) for port, x in zip(self.inputs, args)], *state))
+        return self._results(self._program.run([port.take(x) for port, x in zip(self.inputs, args)]))
 
     def _has_no_state(self):
         if getattr(self._program, "members", None):
             raise ArgumentError("the model keeps state from one call to the next: s = model.sequence() is what to call")
+
+    def entry(self, name: str) -> Model:
+        """The model's entry of that name (entry=["prefill:N=1..512", "step:N=1"]); the model itself is the first one."""
+        known = self._facts.get("entries") or []
+        if name not in known:
+            raise ArgumentError(f"there is no entry '{name}', but {', '.join(known)}" if known else "the model has one entry: entry=[..] gives several")
+        made = Model(Library((self._files or {})[".so"], [f"{self._facts['name']}_{name}"]), self._facts, self._files, self._origin)
+        made._entry = name
+        return made
 
     def sequence(self) -> Sequence:
         """Calls that go on where the one before has ended, of a model that keeps state; they begin with zeros."""
@@ -516,7 +529,8 @@ def open_built(folder, origin):
     kind = Library
     if facts.get("device"):
         from ._device import DeviceLibrary as kind
-    return Model(kind(library, [facts["name"]]), facts, files, origin)
+    entries = facts.get("entries")
+    return Model(kind(library, [f"{facts['name']}_{entries[0]}" if entries else facts["name"]]), facts, files, origin)
 
 
 def needs_device(path: str) -> bool:
@@ -528,14 +542,15 @@ def needs_device(path: str) -> bool:
         return False                    # who loads it says why
 
 
-def _compile_again(model: str | bytes, digest: str, options: dict[str, Any]) -> Model:
+def _compile_again(model: str | bytes, digest: str, options: dict[str, Any], entry: str | None = None) -> Model:
     """what a pickle says"""
     from ._build import compile_source
     from ._source import Source
     source = Source(model)
     if source.digest != digest:
         raise Error(2, f"{source.path}: error: the file has changed since the model in this pickle was compiled")
-    return compile_source(source, True, options)
+    made = compile_source(source, True, options)
+    return made.entry(entry) if entry else made
 
 
 def load(path: str | os.PathLike[str], name: str | None = None, weights: str | os.PathLike[str] | None = None) -> Model:

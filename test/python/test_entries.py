@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Several run functions in one file (--entry): each gives what the model alone gives; constants, kernels and state are shared."""
+import pickle
+
 import dnncc
 import dnncc_package
 import numpy as np
@@ -99,6 +101,24 @@ def test_the_workspace_is_that_of_the_larger(attention, tmp_path):
         return [int(line.split("workspace ")[1].split()[0]) for line in done.stdout.splitlines() if line.startswith("entry @")], int(done.stdout.split(" workspace ")[1].split()[0])
     each, whole = sizes(*ENTRIES)
     assert len(each) == 2 and whole == max(each) and each[0] > each[1]
+
+
+def test_in_python():
+    """the model is the first entry; sequences of either go on with one state"""
+    m, _ = test_state.attention()
+    model = dnncc_package.compile(m, dim={"P": "0..30", "T": "P+N"}, entry=["prefill:N=1..6", "step:N=1"], state={"past.*": "present.*"})
+    again = pickle.loads(pickle.dumps(model.entry("step")))
+    assert [p.shape for p in again.inputs] == [p.shape for p in model.entry("step").inputs] != [p.shape for p in model.inputs]
+    prefill = model.sequence()
+    step = prefill.entry("step")
+    session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    past = {"past.k": np.zeros((1, 2, 0, 4), np.float32), "past.v": np.zeros((1, 2, 0, 4), np.float32)}
+    for given, _ in test_state.grown([4, 1, 2, 1]):
+        y, k, v = session.run(None, {**given, **past})
+        past = {"past.k": k, "past.v": v}
+        test_state.same((step if given["x"].shape[1] == 1 else prefill)(**given), [y])
+    with pytest.raises(dnncc_package.ArgumentError, match="there is no entry 'steps', but prefill, step"):
+        model.entry("steps")
 
 
 # ---- what is refused ----
