@@ -400,6 +400,9 @@ struct module {
         int symbol_count;
         struct dim_expr *dims;
         int dim_count;
+        struct map *panels;             /* The pass layout notes here how it packs constants, for
+                                         * functions behind the first; NULL: there is one function
+                                         * alone. */
 };
 
 /* Returns the module's entry, for code that knows of one only; of several it is the first. */

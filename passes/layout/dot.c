@@ -198,6 +198,25 @@ static bool is_turned(const struct matrix *a, const struct matrix *b)
                lies(b, by_columns);
 }
 
+/* Returns the number of vectors of a panel of constant weights. Functions that read the same ones
+ * pack them alike, as the first of them finds best, so that there is one copy: how many rows a
+ * product has changes little of what a panel costs. */
+static int64_t constant_panel(const struct layout *l, const struct constant *w,
+                              const struct multiply *m, const struct schedule_product *product)
+{
+        int64_t vectors = multiply_panel(l->context->target, m, product);
+        const struct { const void *data, *multiply; } key = { w->data, m };
+        if (!l->m->functions->next || w->kind != CONSTANT_DENSE)
+                return vectors;
+        if (!l->m->panels)
+                l->m->panels = map_new(l->m->arena);
+        int64_t *known = map_get(l->m->panels, (const char *)&key, sizeof key);
+        if (!known)
+                map_set(l->m->panels, (const char *)&key, sizeof key,
+                        arena_copy(l->m->arena, &vectors, sizeof vectors));
+        return known ? *known : vectors;
+}
+
 /* Returns the number of vectors of a panel; packing at run time should not pad. */
 static int64_t panel_vectors(const struct layout *l, const struct matrix *a, const struct matrix *b,
                              const struct multiply *m, int64_t channels)
@@ -212,7 +231,7 @@ static int64_t panel_vectors(const struct layout *l, const struct matrix *a, con
         if (is_panel(l, b, m))
                 return outputs / m->outputs;
         if (value_is_constant(b->value))
-                return multiply_panel(l->context->target, m, &product);
+                return constant_panel(l, b->value->constant, m, &product);
         int64_t width = outputs % (2 * line) == line || outputs <= line ? line : 2 * line;
         return width > m->outputs ? width / m->outputs : 1;
 }

@@ -121,6 +121,22 @@ def test_in_python():
         model.entry("steps")
 
 
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64"])
+def test_weights_have_one_form(tmp_path, target):
+    """panels for many rows and for one are the same bytes, once"""
+    rng, nodes, constants, shape = np.random.default_rng(3), [], {}, 192
+    for k, width in enumerate((768, 96, 640, 192)):
+        constants[f"W{k}"] = rng.standard_normal((shape, width)).astype(np.float32)
+        nodes += [helper.make_node("MatMul", [f"h{k}", f"W{k}"], [f"m{k}"]), helper.make_node("Relu", [f"m{k}"], [f"h{k + 1}"])]
+        shape = width
+    g = helper.make_graph(nodes, "mlp", [helper.make_tensor_value_info("h0", TensorProto.FLOAT, ["N", 192])],
+                          [helper.make_tensor_value_info("h4", TensorProto.FLOAT, ["N", 192])], [numpy_helper.from_array(w, n) for n, w in constants.items()])
+    onnx.save(helper.make_model(g, opset_imports=[helper.make_opsetid("", 21)], ir_version=10), tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--entry=many:N=1..256", "--entry=one:N=1", "--entry=few:N=7", f"--target={target}", "--weights=file", "-o", tmp_path / "m.c"])
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "m.weights").stat().st_size < 1.01 * sum(w.nbytes for w in constants.values()) + 8192
+
+
 # ---- what is refused ----
 
 @pytest.mark.parametrize("said, code, words", [
