@@ -12,11 +12,11 @@
 #include "net.h"
 #include "vocabulary.h"
 
-enum { PIECE = NET_INPUT_IDS_ELEMS, TOKENS = NET_LOGITS_ELEMS / PIECE, MOST = 512, BEGIN = 1, END = 2 };
+enum { PIECE = NET_PROMPT_INPUT_IDS_ELEMS, TOKENS = NET_STEP_LOGITS_ELEMS, MOST = 512, BEGIN = 1, END = 2 };
 
 NET_WORKSPACE_DEFINE(workspace);
 NET_STATE_DEFINE(state);
-static float logits[NET_LOGITS_ELEMS];
+static float logits[NET_PROMPT_LOGITS_ELEMS];
 
 /* Gives the network tokens; returns the logits of what comes behind the last of them, or NULL. */
 static float *give(const int *tokens, int count)
@@ -26,7 +26,7 @@ static float *give(const int *tokens, int count)
         for (int at = 0; at < count; at += n) {
                 for (n = 0; n < PIECE && at + n < count; n++)
                         ids[n] = tokens[at + n];
-                if (net_run(workspace, &state, ids, n, logits))
+                if (n == 1 ? net_step_run(workspace, &state, ids, logits) : net_prompt_run(workspace, &state, ids, n, logits))
                         return NULL;
         }
         return logits + (size_t)(n - 1) * TOKENS;
