@@ -301,7 +301,10 @@ bool layout_dot(struct layout *l, struct op *op)
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];
         const struct multiply *m = multiply_of_extents(l, multiply_of(l, op, &a, &b), &a, &b);
-        if (!m || outputs > INT32_MAX || (open && m->registers))
+        if (open && m && m->registers)  /* Rows that a run gives are multiplied in vectors. */
+                m = multiply_in_vectors(l->context, m->x.memory, m->w.memory,
+                                        multiply_limit(op_operand(op, 1)));
+        if (!m || outputs > INT32_MAX)
                 return layout_refuse(l, REMARK_layout_multiply);
         if (2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK)
                 return layout_refuse(l, REMARK_layout_small);

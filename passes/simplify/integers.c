@@ -141,11 +141,20 @@ static const char *obstacle_of(const struct op *op, struct value *const whole[2]
         return NULL;
 }
 
+/* Are the extents of a contraction known? Of a product, a run may give the rows. */
+static bool is_known(const struct op *op)
+{
+        return op->code == OP_dot ? type_is_bound(op_module(op), op_operand(op, 0)->type) &&
+                                            type_is_static(op_operand(op, 1)->type)
+                                  : type_is_static(op_operand(op, 0)->type) &&
+                                            type_is_static(op_operand(op, 1)->type) &&
+                                            type_is_static(op_result(op)->type);
+}
+
 static bool is_of_floats(const struct op *op)
 {
         return (op->code == OP_convolve || op->code == OP_dot) &&
-               op_result(op)->type->element == E_F32 && type_is_static(op_operand(op, 0)->type) &&
-               type_is_static(op_operand(op, 1)->type);
+               op_result(op)->type->element == E_F32 && is_known(op);
 }
 
 static struct value *multiply_whole(struct builder *b, struct op *op, struct pass_context *context)
@@ -397,7 +406,7 @@ static struct value *shift_whole(struct builder *b, struct op *op, struct pass_c
         const struct type *t = op_result(op)->type;
         int along = whole_outputs(op);
         if (!is_for(context, w) || op_result(op)->type->element != E_I32 || along < 0 ||
-            !centered || !value_is_constant(w) || !type_is_static(t) ||
+            !centered || !value_is_constant(w) || !is_known(op) ||
             !type_elements(w->type) || !can_be_inside(op, context))
                 return NULL;
         double c;
@@ -428,7 +437,7 @@ static struct value *change_sign(struct builder *b, struct op *op, struct pass_c
                 op->code == OP_convolve && dim_is(w->type->dims[1], 1) && op_int(op, "groups") > 1;
         bool changes = (from == E_I8 && to == E_U8) || (from == E_U8 && to == E_I8);
         if (!changes || alone || w->type->element != E_I8 || !value_is_constant(w) ||
-            op_result(op)->type->element != E_I32 || !type_is_static(op_result(op)->type) ||
+            op_result(op)->type->element != E_I32 || !is_known(op) ||
             difference_of(x) || whole_outputs(op) < 0 || !can_be_inside(op, context))
                 return NULL;
         struct value *wide = build_cast(b, x, E_I32);

@@ -286,6 +286,33 @@ def test_rows_fuse(least, kernels, tmp_path):
         np.testing.assert_allclose(dnncc.run_host(program, [x])[0], want, rtol=1e-5)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4-vnni", "generic"])
+def test_bytes(target, tmp_path):
+    """layers in 8 bits multiply as many rows of bytes as a run gives, and give the bits of the code for that number"""
+    if not processor.has(target):
+        pytest.skip(f"the processor has no {target}")
+    rng, constants, nodes = np.random.default_rng(2), {}, []
+    for name, value in {"w": rng.integers(-127, 128, (40, 70)).astype(np.int8), "ws": np.full(70, .01, np.float32), "wz": np.zeros(70, np.int8), "xs": np.float32(.02),
+                        "xz": np.uint8(120), "b": rng.random(70, np.float32), "ys": np.float32(.1), "yz": np.uint8(100)}.items():
+        constants[name] = onnx.numpy_helper.from_array(np.asarray(value), name)
+    for op, inputs, output, attributes in (("QuantizeLinear", ["x", "xs", "xz"], "xq", {}), ("DequantizeLinear", ["xq", "xs", "xz"], "xd", {}),
+                                           ("DequantizeLinear", ["w", "ws", "wz"], "wd", {"axis": 1}), ("MatMul", ["xd", "wd"], "h", {}), ("Add", ["h", "b"], "h1", {}),
+                                           ("QuantizeLinear", ["h1", "ys", "yz"], "yq", {}), ("DequantizeLinear", ["yq", "ys", "yz"], "y", {})):
+        nodes.append(helper.make_node(op, inputs, [output], **attributes))
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F32, ["B", "N", 40])], [helper.make_tensor_value_info("y", F32, ["B", "N", 70])],
+                              list(constants.values()))
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    options = "--dim=N=1..40", "--dim=B=1..2", f"--target={target}"
+    loops = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options, "--emit=loops", "-o", "-"]).stdout
+    assert ("convolve_packed" in loops) == (target != "generic")
+    program = compiled(tmp_path / "m.onnx", tmp_path / "c", *options, flags=["-O1", "-fsanitize=address,undefined"])
+    for n in 1, 5, 16, 40:
+        x = rng.random((2, n, 40), np.float32) * 4 - 2
+        one = compiled(tmp_path / "m.onnx", tmp_path / f"{n}", f"--dim=N={n}", "--dim=B=2", f"--target={target}")
+        np.testing.assert_array_equal(*(dnncc.run_host(p, [x])[0] for p in (program, one)))
+
+
 class Heads:
     """attention of 4 heads of 20 channels: rows of x see keys of x, or of m"""
     FORMS = "plain", "causal", "cross", "shared", "masked", "batch"
