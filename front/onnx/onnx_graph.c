@@ -350,8 +350,9 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
         return ok;
 }
 
-/* Builds a node in a model with extents that a run gives. An importer that reads such an extent as
- * a number is left there, what it said is not said, and the node is listed. */
+/* Builds a node, whose operands may have extents that a run gives, and whose results may be the
+ * first that have such. An importer that reads such an extent as a number is left there, what it
+ * said is not said, and the node is listed. */
 static bool build_watched(struct onnx_import *im, struct onnx_node *n)
 {
         const struct onnx_import before = *im;
@@ -420,7 +421,7 @@ static bool import_node(struct onnx_import *im, const Onnx__NodeProto *origin)
         }
         int errors = im->diag->errors;
         model->skip = false;
-        bool ok = module_has_extents(im->m) ? build_watched(im, &n) : build_node(im, &n);
+        bool ok = build_watched(im, &n);
         bool skipped = model->skip;
         model->skip = false;
         if (!ok && !skipped && im->diag->errors == errors)
