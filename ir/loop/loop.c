@@ -3,7 +3,6 @@
  * loop_fold.c makes operations. */
 #include "ir/loop/loop_grid.h"
 
-#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
