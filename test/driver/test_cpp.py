@@ -238,3 +238,43 @@ int main()
         }
 }
 """) == ["2 2 3 4 5", "-4", "g has 2 extents"]
+
+
+def test_state(tmp_path):
+    """kept from one run to the next; reset() begins anew; each object has its own"""
+    nodes = [helper.make_node("Concat", ["past", "x"], ["present"], axis=0), helper.make_node("ReduceSum", ["present"], ["y"], keepdims=0)]
+    ports = [[helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in ports] for ports in
+             ([("x", ["N"]), ("past", ["P"])], [("y", []), ("present", ["T"])])]
+    model = helper.make_model(helper.make_graph(nodes, "g", *ports), opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    compiled(tmp_path, model, "--dim=N=1..2", "--dim=P=0..4", "--dim=T=P+N", "--state=past=present")
+    assert run(tmp_path, r"""#include <cstdio>
+#include "net.h"
+#include <dnncc.hpp>
+
+static void step(dnncc::model &m, float value, int rows = 1)
+{
+        auto x = m.input<float>(0);
+        auto y = m.output<float>(0);
+        for (auto &element : x)
+                element = value;
+        m.extent(0) = rows;
+        if (auto failed = m.try_run({x}, {y}))
+                std::printf("%d ", failed->code() == NET_ERROR_FULL);
+        else
+                std::printf("%g ", static_cast<double>(y[0]));
+}
+
+int main()
+{
+        dnncc::model m(net_describe()), other(net_describe());
+        step(m, 1);
+        step(m, 2, 2);
+        step(other, 7);
+        step(m, 3);
+        step(m, 4, 2);
+        step(m, 5);
+        m.reset();
+        step(m, 6);
+        step(other, 1);
+}
+""") == ["1 5 7 8 16 1 6 8 "]
