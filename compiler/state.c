@@ -13,7 +13,7 @@ struct stating {
         struct arena *arena;
         struct diag *diag;
         const char *option;
-        int64_t *room;                  /* So many rows may an input of each symbol's rows come to,
+        int64_t *room; /* So many rows may an input of each symbol's rows come to,
                                          * in any entry. */
 };
 
@@ -36,8 +36,8 @@ static bool ends_in(const char *name, size_t length, const char *end, size_t end
 /* Returns what the output is called for an input of this name; NULL: the name is not meant. */
 static const char *next_name(const struct stating *s, const char *name)
 {
-        const char *equal = strchr(s->option, '='), *star = memchr(s->option, '*',
-                                                                   (size_t)(equal - s->option));
+        const char *equal = strchr(s->option, '='),
+                   *star = memchr(s->option, '*', (size_t)(equal - s->option));
         const char *other = strchr(equal + 1, '*');
         const size_t length = strlen(name), before = (size_t)((star ? star : equal) - s->option),
                      behind = star ? (size_t)(equal - star - 1) : 0;
@@ -73,8 +73,8 @@ static bool no_input(const struct stating *s)
                 suggest_new(s->arena, s->option, (size_t)(strchr(s->option, '=') - s->option));
         for (int i = 0; i < s->f->body.argument_count; i++)
                 suggest_add(&known, safe(s, s->f->input_ports[i].name));
-        return usage(s, arena_printf(s->arena, "no input is called that%s",
-                                     suggest_text(&known, true)));
+        return usage(
+                s, arena_printf(s->arena, "no input is called that%s", suggest_text(&known, true)));
 }
 
 static bool is_fixed(const struct stating *s, int i)
@@ -103,10 +103,11 @@ static bool grow(const struct stating *s, int i, int next)
         case STATE_APPENDED: return true;
         case STATE_FAILED: return false;
         case STATE_NO_ROWS:
-                return usage(s, arena_printf(s->arena,
-                                             "%s: want equal types, or extents that are numbers but "
-                                             "for one, which grows (--dim P=0..511)",
-                                             types));
+                return usage(s,
+                             arena_printf(s->arena,
+                                          "%s: want equal types, or extents that are numbers but "
+                                          "for one, which grows (--dim P=0..511)",
+                                          types));
         case STATE_OTHER_ROWS:
                 return usage(s, arena_printf(s->arena,
                                              "%s: the extent begins at 0, and grows alike for all "
@@ -137,6 +138,8 @@ static bool keep(const struct stating *s, int i, const char *name)
                                              safe(s, name)));
         if (f->input_ports[i].is_text || f->output_ports[next].is_text)
                 return usage(s, arena_printf(s->arena, "input '%s' is of texts", port));
+        if (now != then && f->module->functions->next && state_is_begun(now, then))
+                return true; /* begin_all does it. */
         if (now != then ? !grow(s, i, next) : !is_fixed(s, i))
                 return false;
         if (type_is_empty(f->body.arguments[i].type))
@@ -155,15 +158,78 @@ static bool check_option(const struct stating *s)
         return true;
 }
 
-/* Notes how many rows the inputs that the option means come to. */
+static int input_called(const struct function *f, const char *name)
+{
+        for (int i = 0; i < f->body.argument_count; i++)
+                if (!strcmp(f->input_ports[i].name, name))
+                        return i;
+        return -1;
+}
+
+/* Notes how many rows the inputs that the option means come to, by outputs of any function. */
 static void measure(const struct stating *s)
 {
+        const struct module *m = s->f->module;
         for (int i = 0; i < s->f->body.argument_count; i++) {
                 const char *name = next_name(s, s->f->input_ports[i].name);
                 const int next = name ? output_called(s->f, name) : -1;
-                if (next >= 0)
-                        state_measure(s->f, i, next, s->room);
+                if (next < 0)
+                        continue;
+                int axis;
+                const int symbol = state_symbol(m, s->f->body.arguments[i].type,
+                                                op_operand(s->f->body.last, next)->type, &axis);
+                if (symbol < 0)
+                        continue;
+                for (const struct function *f = m->functions; f; f = f->next) {
+                        const int output = output_called(f, name);
+                        const struct type *t =
+                                output < 0 ? NULL : op_operand(f->body.last, output)->type;
+                        const int64_t most = t && axis < t->rank ? dim_bound(m, t->dims[axis]) : 0;
+                        s->room[symbol] = s->room[symbol] > most ? s->room[symbol] : most;
+                }
         }
+}
+
+/* Makes an output of s->f the next value of the state that input i of another function is. */
+static bool begin(const struct stating *s, const struct function *other, int i, int next)
+{
+        const struct port *port = &other->input_ports[i];
+        const char *types = arena_printf(
+                s->arena, "input '%s' of entry %s is %s, and output '%s' of entry %s %s",
+                safe(s, port->name), other->name,
+                type_text(s->arena, other->module, other->body.arguments[i].type),
+                safe(s, port->next), s->f->name,
+                type_text(s->arena, s->f->module, op_operand(s->f->body.last, next)->type));
+        if (s->f->output_ports[next].is_text)
+                return usage(
+                        s, arena_printf(s->arena, "output '%s' is of texts", safe(s, port->next)));
+        if (function_state_of(s->f, next) >= 0)
+                return usage(s, arena_printf(s->arena, "output '%s' is the next value twice",
+                                             safe(s, port->next)));
+        const enum state_rows made = state_start(s->f, other, i, next, s->diag);
+        const char *wrong =
+                made == STATE_NO_ROWS ? "want equal types, but for the rows of state that grows"
+                : made == STATE_OTHER_ROWS ? "all inputs of one extent grow by as many rows"
+                                           : NULL;
+        if (wrong)
+                return usage(s, arena_printf(s->arena, "%s: %s", types, wrong));
+        return made == STATE_APPENDED;
+}
+
+/* Makes outputs of s->f state that inputs of another function are, where its own are not yet. */
+static bool begin_all(const struct stating *s, const struct function *other)
+{
+        for (int i = 0; i < other->body.argument_count; i++) {
+                const struct port *port = &other->input_ports[i];
+                if (!port->next || !next_name(s, port->name))
+                        continue;
+                const int next = output_called(s->f, port->next),
+                          mine = input_called(s->f, port->name);
+                if (next >= 0 && (mine < 0 || !s->f->input_ports[mine].next) &&
+                    !begin(s, other, i, next))
+                        return false;
+        }
+        return true;
 }
 
 static bool keep_all(const struct stating *s, bool *any)
@@ -173,6 +239,17 @@ static bool keep_all(const struct stating *s, bool *any)
                 if (name && !keep(s, i, name))
                         return false;
                 *any |= name != NULL;
+        }
+        return true;
+}
+
+/* Checks that no input is left which other entries were to say more about. */
+static bool none_is_left(const struct stating *s)
+{
+        for (int i = 0; i < s->f->body.argument_count; i++) {
+                const char *name = next_name(s, s->f->input_ports[i].name);
+                if (name && !s->f->input_ports[i].next)
+                        return grow(s, i, output_called(s->f, name));
         }
         return true;
 }
@@ -202,6 +279,13 @@ bool state_bind(struct run *run)
                 s.option = o->states.items[i];
                 for (s.f = m->functions; s.f; s.f = s.f->next)
                         if (!keep_all(&s, &any))
+                                return false;
+                for (s.f = m->functions; s.f; s.f = s.f->next)
+                        for (const struct function *f = m->functions; f; f = f->next)
+                                if (f != s.f && !begin_all(&s, f))
+                                        return false;
+                for (s.f = m->functions; s.f; s.f = s.f->next)
+                        if (!none_is_left(&s))
                                 return false;
                 s.f = m->functions;
                 if (!any)

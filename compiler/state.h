@@ -19,8 +19,15 @@ enum state_rows {
  * nothing but where it returns STATE_APPENDED or STATE_FAILED. */
 enum state_rows state_append(struct function *f, int input, int output, const int64_t *room,
                              struct diag *diag);
-/* Where they are such an input and output, raises room[the input's symbol] to the most rows of the
- * output. */
-void state_measure(const struct function *f, int input, int output, int64_t *room);
+/* Makes an output the next value of the state that input `input` of another function is, of which
+ * f has no input, or one without elements: f begins it anew. */
+enum state_rows state_start(struct function *f, const struct function *other, int input, int output,
+                            struct diag *diag);
+/* Returns whether these are types of an input without rows and of an output with some. */
+bool state_is_begun(const struct type *now, const struct type *then);
+/* Returns the symbol of the rows of an input of this type, of which its next value has more, and
+ * along which axis; -1: they are no such types. */
+int state_symbol(const struct module *m, const struct type *now, const struct type *then,
+                 int *axis);
 
 #endif

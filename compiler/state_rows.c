@@ -12,7 +12,10 @@
  *        %2 = scatter(%past, iota + %1, %x) axis=1 : <1 x 527 x 64 x f32>         yielded
  *        %3 = slice(%2) starts=[0, 0, 0] : <1 x P + N x 64 x f32>                 all that reads the concat
  *
- * The scatter writes where %past lies (ir/lower/lower_module.c), the slices are subscripts. */
+ * The scatter writes where %past lies (ir/lower/lower_module.c), the slices are subscripts.
+ *
+ * A function whose input has no rows, or that has the output alone, as a prompt's has beside a
+ * step's, begins anew: it writes its N rows to the front of the same memory, and next P = N. */
 #include "compiler/state.h"
 
 #include <string.h>
@@ -60,60 +63,55 @@ static struct value *count_rows(struct builder *b, struct value *before, int axi
         return build_extent(b, before, axis);
 }
 
-/* Returns x with rows put behind its first ones, of which there are `from`. */
-static struct value *append(struct builder *b, struct value *x, struct value *from,
-                            struct value *rows, int axis)
+/* Returns x with rows put behind its first ones, of which there are `from`; NULL: none. */
+static struct value *put_rows(struct builder *b, struct value *x, struct value *from,
+                              struct value *rows, int axis)
 {
         dim_t dims[RANK_MAX];
         for (int d = 0; d < x->type->rank; d++)
                 dims[d] = d == axis ? rows->type->dims[d] : dim_of(1);
         const struct type *t = type_tensor(b->m, E_I64, x->type->rank, dims);
-        from = from ? build_broadcast(b, from, t, NULL) : NULL;
-        struct value *at = from ? build_iota(b, t, axis) : NULL;
-        at = at ? value_build(b, OP_add, (struct value *[]){ at, from }, 2, NULL, NULL) : NULL;
+        struct value *at = build_iota(b, t, axis);
+        if (from && at) {
+                from = build_broadcast(b, from, t, NULL);
+                at = from ? value_build(b, OP_add, (struct value *[]){ at, from }, 2, NULL, NULL)
+                          : NULL;
+        }
         struct attr *attrs = attrs_new(b->m, OP_scatter);
         attr_set(attrs, OP_scatter, "axis", axis);
         return at ? value_build(b, OP_scatter, (struct value *[]){ x, at, rows }, 3, attrs, NULL)
                   : NULL;
 }
 
-void state_measure(const struct function *f, int input, int output, int64_t *room)
+int state_symbol(const struct module *m, const struct type *now, const struct type *then, int *axis)
 {
-        const struct module *m = f->module;
-        const struct type *now = f->body.arguments[input].type,
-                          *then = op_operand(f->body.last, output)->type;
-        const int axis = growing_axis(now, then);
-        if (axis < 0 || dim_is_static(now->dims[axis]) ||
-            dim_term(m, now->dims[axis])->kind != DIM_SYMBOL)
-                return;
-        const int symbol = dim_term(m, now->dims[axis])->symbol;
-        const int64_t most = dim_bound(m, then->dims[axis]);
-        room[symbol] = room[symbol] > most ? room[symbol] : most;
+        *axis = growing_axis(now, then);
+        if (*axis < 0 || dim_is_static(now->dims[*axis]))
+                return -1;
+        const struct dim_expr *rows = dim_term(m, now->dims[*axis]);
+        return rows->kind == DIM_SYMBOL && m->symbols[rows->symbol].at_run ? rows->symbol : -1;
 }
 
 enum state_rows state_append(struct function *f, int input, int output, const int64_t *room,
                              struct diag *diag)
 {
         struct module *m = f->module;
-        struct value *past = &f->body.arguments[input],
-                     *present = op_operand(f->body.last, output);
+        struct value *past = &f->body.arguments[input], *present = op_operand(f->body.last, output);
         const struct type *now = past->type, *then = present->type;
-        const int axis = growing_axis(now, then);
-        const struct dim_expr *rows =
-                axis >= 0 && !dim_is_static(now->dims[axis]) ? dim_term(m, now->dims[axis]) : NULL;
-        if (!rows || rows->kind != DIM_SYMBOL || !m->symbols[rows->symbol].at_run)
+        int axis;
+        const int symbol = state_symbol(m, now, then, &axis);
+        if (symbol < 0)
                 return STATE_NO_ROWS;
         struct op *joined = present->kind == VALUE_RESULT ? present->op : NULL;
         if (!joined || joined->code != OP_concat || op_int(joined, "axis") != axis ||
             joined->operand_count != 2 || op_operand(joined, 0) != past)
                 return STATE_NOT_JOINED;
-        struct symbol *s = &m->symbols[rows->symbol];
-        if (s->least || !function_keep(f, rows->symbol, then->dims[axis]))
+        if (m->symbols[symbol].least || !function_keep(f, symbol, then->dims[axis]))
                 return STATE_OTHER_ROWS;
         struct value *more = op_operand(joined, 1);
         dim_t dims[RANK_MAX];
         memcpy(dims, now->dims, (size_t)now->rank * sizeof *dims);
-        dims[axis] = dim_of(room[rows->symbol]);
+        dims[axis] = dim_of(room[symbol]);
         past->type = type_tensor(m, now->element, now->rank, dims);
         struct port *port = &f->input_ports[input];
         port->grows = true;
@@ -128,12 +126,78 @@ enum state_rows state_append(struct function *f, int input, int output, const in
         op_set_operand(before->op, 0, past);
         b.before = joined;
         b.location = joined->location;
-        struct value *all = append(&b, past, from, more, axis);
+        struct value *all = put_rows(&b, past, from, more, axis);
         struct value *whole = all ? first_rows(&b, all, axis, then->dims[axis]) : NULL;
         if (!whole)
                 return STATE_FAILED;
         value_replace(present, whole);
         op_set_operand(f->body.last, output, all);
         op_erase(joined);
+        return STATE_APPENDED;
+}
+
+bool state_is_begun(const struct type *now, const struct type *then)
+{
+        const int axis = growing_axis(now, then);
+        return axis >= 0 && dim_is(now->dims[axis], 0);
+}
+
+/* Returns f's input of this name, which has no rows: what reads it, reads the first 0 of a type
+ * that has room. Makes one where there is none. Returns NULL after an error. */
+static struct value *past_of(struct builder *b, struct function *f, const char *name,
+                             const struct type *t, int axis)
+{
+        for (int i = 0; i < f->body.argument_count; i++) {
+                struct value *past = &f->body.arguments[i];
+                if (strcmp(f->input_ports[i].name, name) != 0)
+                        continue;
+                past->type = t;
+                struct value *none = first_rows(b, past, axis, dim_of(0));
+                if (!none)
+                        return NULL;
+                value_replace(past, none);
+                op_set_operand(none->op, 0, past);
+                return past;
+        }
+        return function_add_input(f, name, t);
+}
+
+enum state_rows state_start(struct function *f, const struct function *other, int input, int output,
+                            struct diag *diag)
+{
+        const struct port *kept = &other->input_ports[input];
+        const struct type *t = other->body.arguments[input].type;
+        struct value *rows = op_operand(f->body.last, output);
+        const int axis = kept->grows ? growing_axis(t, rows->type) : -1;
+        if (!kept->grows ? t != rows->type : axis != kept->along)
+                return STATE_NO_ROWS;
+        if (kept->grows &&
+            !function_keep(f, dim_term(f->module, kept->rows)->symbol, rows->type->dims[axis]))
+                return STATE_OTHER_ROWS;
+        struct builder b = {
+                .m = f->module, .region = &f->body, .before = f->body.first, .diag = diag
+        };
+        struct value *past = past_of(&b, f, kept->name, t, axis);
+        if (!past)
+                return STATE_FAILED;
+        struct port *port = &f->input_ports[past->index];
+        *port = (struct port){ .name = port->name,
+                               .next = f->output_ports[output].name,
+                               .grows = kept->grows,
+                               .along = kept->along,
+                               .rows = kept->rows };
+        if (!kept->grows)
+                return STATE_APPENDED;
+        if (rows->kind == VALUE_RESULT) {
+                b.before = rows->op->next;
+                b.location = rows->op->location;
+        }
+        struct value *all = put_rows(&b, past, NULL, rows, axis);
+        struct value *first = all ? first_rows(&b, all, axis, rows->type->dims[axis]) : NULL;
+        if (!first)
+                return STATE_FAILED;
+        value_replace(rows, first);
+        op_set_operand(all->op, 2, rows);
+        op_set_operand(f->body.last, output, all);
         return STATE_APPENDED;
 }

@@ -137,6 +137,95 @@ def test_weights_have_one_form(tmp_path, target):
     assert (tmp_path / "m.weights").stat().st_size < 1.01 * sum(w.nbytes for w in constants.values()) + 8192
 
 
+def prompt_and_step(head=4):
+    """as two models, the first without a past, which is what exporters write side by side"""
+    step, _ = test_state.attention(dim=head)
+    prompt = onnx.ModelProto()
+    prompt.CopyFrom(step)
+    for node in list(prompt.graph.node):
+        if node.op_type == "Concat":
+            prompt.graph.node.remove(node)
+    for node in prompt.graph.node:
+        for names in node.input, node.output:
+            names[:] = ["present." + n if n in ("k", "v") else n for n in names]
+    for port in list(prompt.graph.input):
+        if port.name.startswith("past"):
+            prompt.graph.input.remove(port)
+    for port in *prompt.graph.input, *prompt.graph.output:
+        for d in port.type.tensor_type.shape.dim:
+            if d.dim_param == "T":
+                d.dim_param = "N"
+    return prompt, step
+
+
+# A prompt of 12 rows is longer than any past that a step reads.
+BEGUN = {
+    "without a past": (True, ["--entry=prompt:N=1..12", "--entry=step:N=1,P=0..10,T=P+N"], [5, 1, 9]),
+    "step first": (True, ["--entry=step:N=1,P=0..10,T=P+N", "--entry=prompt:N=1..12"], [5, 1, 9]),
+    "of one length": (True, ["--entry=prompt:N=6", "--entry=step:N=1,P=0..14,T=P+N"], [6, 6]),
+    "a past of no rows": (False, ["--entry=prompt:N=6,P=0,T=P+N", "--entry=step:N=1,P=0..14,T=P+N"], [6, 6]),
+}
+
+
+@pytest.mark.parametrize("flags", [[], ["--target=x86-64-v3"], ["-O0"]], ids=lambda f: " ".join(f) or "plain")
+@pytest.mark.parametrize("how", BEGUN)
+def test_a_prompt_begins_anew(tmp_path, how, flags):
+    """an entry that reads no past writes the first rows of the state that the other one goes on with, and again, whatever was there"""
+    apart, entries, lengths = BEGUN[how]
+    prompt, step = prompt_and_step()
+    files = [(prompt, "prompt.onnx")] * apart + [(step, "step.onnx")]
+    if how == "step first":
+        files.reverse()
+    for m, name in files:
+        onnx.save(m, tmp_path / name)
+    path = library(tmp_path, [tmp_path / name for _, name in files], *entries, "--state=past.*=present.*", *flags, flags=["-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all"])
+    assert "past" not in (tmp_path / "gpt.h").read_text().split("int gpt_prompt_run(")[1].split(";")[0]
+    first, second = sequences(path, "prompt", "step")
+    session = onnxruntime.InferenceSession(step.SerializeToString(), providers=["CPUExecutionProvider"])
+    for length in lengths:
+        past = {"past.k": np.zeros((1, 2, 0, 4), np.float32), "past.v": np.zeros((1, 2, 0, 4), np.float32)}
+        for given, before in test_state.grown([length, 1, 1]):
+            y, k, v = session.run(None, {**given, **past})
+            past = {"past.k": k, "past.v": v}
+            test_state.same((second if before else first)(**given), [y])
+            test_state.same((first["past.k"], second["past.v"]), [k, v])
+            assert first["P"] == second["P"] == k.shape[2]
+
+
+def test_a_prompt_is_read_back(tmp_path):
+    for m, name in zip(prompt_and_step(), "ab"):
+        onnx.save(m, tmp_path / f"{name}.onnx")
+    command = [dnncc.DNNCC, tmp_path / "a.onnx", tmp_path / "b.onnx", *BEGUN["without a past"][1], "--state=past.*=present.*", "--name=net"]
+    assert dnncc.run([*command, "-o", tmp_path / "a.c"]).returncode == 0
+    for emit in "ir", "loops":
+        assert dnncc.run([*command, f"--emit={emit}", "-o", tmp_path / "t"]).returncode == 0
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "t", "--name=net", "-o", tmp_path / "b.c"])
+        assert done.returncode == 0, done.stderr
+        assert (tmp_path / "b.c").read_text().replace('"b.h', '"a.h') == (tmp_path / "a.c").read_text()
+
+
+def test_a_prompt_longer_than_the_cache(tmp_path):
+    """the memory has room for the longest prompt; a step behind more rows than its bound finds it full, and changes nothing"""
+    for m, name in zip(prompt_and_step(), "ab"):
+        onnx.save(m, tmp_path / f"{name}.onnx")
+    path = library(tmp_path, [tmp_path / "a.onnx", tmp_path / "b.onnx"], *BEGUN["without a past"][1], "--state=past.*=present.*")
+    first, second = sequences(path, "prompt", "step")
+    first(**next(test_state.grown([12]))[0])
+    assert first["P"] == 12 and second["past.k"].shape == (1, 2, 12, 4)
+    with pytest.raises(dnncc_package.Error, match="no room for more"):
+        second(x=np.zeros((1, 1, 8), np.float32), mask=np.zeros((1, 13), np.float32))
+
+
+def test_prompts_that_do_not_fit(tmp_path):
+    """heads of another size; an input of no rows that no entry gives any"""
+    for m, name in ((prompt_and_step(5)[0], "a"), (prompt_and_step(4)[1], "b")):
+        onnx.save(m, tmp_path / f"{name}.onnx")
+    for models, entries, words in (("ab", BEGUN["without a past"][1], "want equal types, but for the rows of state that grows"),
+                                   ("b", ["--entry=x:N=6,P=0,T=P+N", "--entry=y:N=1,P=0,T=P+N"], "want equal types, or extents that are numbers")):
+        done = dnncc.run([dnncc.DNNCC, *(tmp_path / f"{m}.onnx" for m in models), *entries, "--state=past.*=present.*", "-o", tmp_path / "x.c"])
+        assert done.returncode == 1 and words in done.stderr, done.stderr
+
+
 # ---- what is refused ----
 
 @pytest.mark.parametrize("said, code, words", [
