@@ -13,7 +13,7 @@ struct stating {
         struct arena *arena;
         struct diag *diag;
         const char *option;
-        int64_t *room; /* So many rows may an input of each symbol's rows come to,
+        int64_t *room;                  /* So many rows may an input of each symbol's rows come to,
                                          * in any entry. */
 };
 

@@ -91,8 +91,11 @@ bool compose_broadcast(struct compose *c, struct value **values, int count)
                         dim_t extent = values[i]->type->dims[d];
                         if (dim_is(extent, 1) || dim_equal(dims[skip + d], extent))
                                 continue;
+                        /* Whether an extent that a run gives is 1, only the run knows. */
+                        const bool open = !dim_is_static(extent) ||
+                                          !dim_is_static(dims[skip + d]);
                         if (!dim_is(dims[skip + d], 1))
-                                return compose_invalid(
+                                return (open ? compose_unsupported : compose_invalid)(
                                         c,
                                         "operand %d is %s, which does not broadcast to "
                                         "extent %s at dimension %d",

@@ -201,15 +201,23 @@ struct compose_loop_parts {
 };
 struct compose_loop {
         struct op *op;
-        /* These are the arguments of the loop's region: the number of the iteration, the carried
-         * values, the rows. */
-        struct value *number, *held, *rows;
+        struct compose_loop_parts parts;
+        dim_t extent;                   /* Scanned values have so many rows, as a run says. NONE:
+                                         * they have `steps`. */
+        struct value *last;             /* It is the number of the last of `extent` rows, an i64. */
+        struct value *number;           /* It is the number of the iteration. */
+        struct value *held;             /* These [carried] are the carried values in the region. */
+        struct value **rows;            /* These [scanned] are the rows in the region. */
+        struct value **stacks;          /* These [stacked] are the results made of rows, once the
+                                         * loop is closed. */
         struct region *outer;           /* The region that the loop stands in. */
 };
 /* Between the two calls, operations are built in the loop's region. The yielded values are `go`
  * where the loop has it, the next carried values, and the rows of stacks. A NULL among them is an
  * error that was reported. Where yielded is NULL the body is given up: the result is false, and
- * operations are built in the outer region again. */
+ * operations are built in the outer region again. Where a run gives how many rows the scanned
+ * values have, at most `steps`, there are as many iterations, trip is NULL, and stacks have as many
+ * rows. */
 bool compose_loop_open(struct compose *c, const struct compose_loop_parts *parts,
                        struct compose_loop *loop);
 bool compose_loop_close(struct compose *c, struct compose_loop *loop, struct value *const *yielded);

@@ -26,8 +26,8 @@ static struct value *number(struct compose *c, double x) { return build_scalar(c
  * step. */
 static bool warp_element(struct compose *c, struct compose_loop *loop)
 {
-        struct value *left = loop->held, *cost = loop->rows, *both = loop->rows + 1,
-                     *above = loop->rows + 2;
+        struct value *left = loop->held, *cost = loop->rows[0], *both = loop->rows[1],
+                     *above = loop->rows[2];
         struct value *diagonal = compose_binary(c, OP_lt, both, left);
         diagonal = compose_binary(c, OP_and, compose_binary(c, OP_lt, both, above), diagonal);
         struct value *down = compose_binary(c, OP_lt, above, left);
@@ -46,7 +46,7 @@ static bool warp_element(struct compose *c, struct compose_loop *loop)
 static bool warp_row(struct compose *c, struct compose_loop *loop, int64_t columns)
 {
         struct value *before = loop->held, *far = number(c, INFINITY);
-        struct value *scans[3] = { loop->rows, compose_part(c, before, 0, 0, columns), NULL };
+        struct value *scans[3] = { loop->rows[0], compose_part(c, before, 0, 0, columns), NULL };
         struct compose_loop inner;
 
         scans[2] = compose_part(c, before, 0, 1, columns);

@@ -96,7 +96,7 @@ static void build_step(struct compose *c, const struct linear *l, const struct c
         struct value *row[SCANS] = { NULL }, *state = loop->held;
         for (int i = 0, scan = 0; i < SCANS; i++)
                 if (l->scanned[i])
-                        row[i] = compose_cast(c, &loop->rows[scan++], E_F32);
+                        row[i] = compose_cast(c, loop->rows[scan++], E_F32);
         struct value *key = as_matrix(c, row[KEY], false), *write = row[VALUE];
         if (row[DECAY])
                 state = mul(c, state, as_matrix(c, compose_unary(c, OP_exp, row[DECAY]), false));

@@ -313,7 +313,7 @@ struct value *compose_texts_accepted(struct compose *c, struct value *x,
         struct compose_loop loop;
         if (!classes || !compose_loop_open(c, &parts, &loop))
                 return NULL;
-        struct value *at = compose_binary(c, OP_add, &loop.held[0], &loop.rows[0]);
+        struct value *at = compose_binary(c, OP_add, &loop.held[0], loop.rows[0]);
         struct value *after = at ? build_gather(c->b, t.next, at, 0) : NULL;
         if (!compose_loop_close(c, &loop, &after))
                 return NULL;

@@ -152,6 +152,13 @@ struct value *compose_reverse(struct compose *c, struct value *x, int axis)
 
         if (!x)
                 return NULL;
+        if (!dim_is_static(x->type->dims[axis])) {
+                const struct type *t = type_tensor(c->m, E_I64, 1, &x->type->dims[axis]);
+                struct value *last = compose_with(c, OP_sub, compose_extent(c, *t->dims), 1);
+                last = compose_spread(c, last, t, NULL);
+                struct value *from = compose_binary(c, OP_sub, last, build_iota(c->b, t, 0));
+                return from ? build_gather(c->b, x, from, axis) : NULL;
+        }
         for (int d = 0; d < value_rank(x); d++)
                 steps[d] = d == axis ? -1 : 1;
         starts[axis] = value_extent(x, axis) - 1;

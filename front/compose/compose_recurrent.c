@@ -11,7 +11,9 @@ struct recurrent {
         const struct compose_recurrent *in;
         int gates;
         bool quantized;
-        int64_t steps, batch, hidden;
+        dim_t extent;                   /* There are so many steps, */
+        int64_t steps;                  /* and at most so many, where a run gives the extent. */
+        int64_t batch, hidden;
         enum element e;                 /* It is the type of the operand x. */
         struct value *x;                /* It is <steps x batch x inputs>, of the wide type. */
         struct value *lengths;          /* It is <batch x i64>, or NULL. */
@@ -92,7 +94,8 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
         r->x = compose_wide(c, x);
         if (!r->x)
                 return false;
-        r->steps = value_extent(r->x, 0);
+        r->extent = r->x->type->dims[0];
+        r->steps = dim_bound(c->m, r->extent);
         r->batch = value_extent(r->x, 1);
         if (!r->hidden && value_rank(in->r.numbers) == 3)
                 r->hidden = value_extent(in->r.numbers, r->quantized ? 1 : 2);
@@ -110,8 +113,8 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
                 return false;
         r->lengths = in->lengths ? compose_cast(c, in->lengths, E_I64) : NULL;
         return compose_type(c, r->e, 4,
-                            (const dim_t[]){ dim_of(r->steps), dim_of(in->directions),
-                                             dim_of(r->batch), dim_of(r->hidden) }) != NULL;
+                            (const dim_t[]){ r->extent, dim_of(in->directions), dim_of(r->batch),
+                                             dim_of(r->hidden) }) != NULL;
 }
 
 /* Returns direction d of a weight operand, without that dimension, in the wide type. NULL where
@@ -448,19 +451,21 @@ static bool write_loop(struct compose *c, const struct recurrent *r, struct dire
 
         if (!compose_loop_open(c, &parts, &loop))
                 return false;
-        struct value *t = backward ? compose_from(c, OP_sub, (double)(r->steps - 1), loop.number)
-                                   : loop.number;
+        struct value *t = loop.number;
+        if (backward)
+                t = loop.last ? compose_binary(c, OP_sub, loop.last, t)
+                              : compose_from(c, OP_sub, (double)(r->steps - 1), t);
         d->h = &loop.held[0];
         d->c = d->c ? &loop.held[1] : NULL;
         d->attention = d->attended ? &loop.held[2] : NULL;
-        struct value *row = step(c, r, d, t, &loop.rows[0]);
+        struct value *row = step(c, r, d, t, loop.rows[0]);
         struct value *yielded[4] = { d->h, d->c, d->attention, NULL };
         yielded[parts.carried] = row;
         if (!compose_loop_close(c, &loop, yielded))
                 return false;
         d->h = &loop.op->results[0];
         d->c = d->c ? &loop.op->results[1] : NULL;
-        *y = &loop.op->results[parts.carried];
+        *y = loop.stacks[0];
         return true;
 }
 
@@ -488,8 +493,9 @@ bool compose_recurrent(struct compose *c, const struct compose_recurrent *in,
                 struct direction d;
                 bool backward = in->backward || number == 1;
                 if (!direction_new(c, &r, number, &d) ||
-                    !(r.steps > c->limits->unrolled_steps ? write_loop : write_out)(
-                            c, &r, &d, backward, &y[number]))
+                    !(r.steps > c->limits->unrolled_steps || !dim_is_static(r.extent)
+                              ? write_loop
+                              : write_out)(c, &r, &d, backward, &y[number]))
                         return false;
                 h[number] = last_state(c, &r, d.h);
                 cells[number] = last_state(c, &r, d.c);

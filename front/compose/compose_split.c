@@ -188,9 +188,9 @@ struct value *compose_texts_apart(struct compose *c, struct value *flags, struct
         if (!compose_loop_open(c, &parts, &loop))
                 return NULL;
         struct value *at = compose_cast(c, loop.number, E_I32);
-        struct value *good = both(c, &loop.rows[0],
+        struct value *good = both(c, loop.rows[0],
                                   compose_binary(c, OP_le, &loop.held[0], at));
-        struct value *end = add(c, &loop.rows[1], at);
+        struct value *end = add(c, loop.rows[1], at);
         struct value *yielded[2] = { compose_select(c, good, end, &loop.held[0]), good };
         if (!compose_loop_close(c, &loop, yielded))
                 return NULL;

@@ -360,9 +360,11 @@ static bool build_watched(struct onnx_import *im, struct onnx_node *n)
         const struct diag diag = *im->diag;
         char *said = NULL;
         size_t length;
-        FILE *kept = n->row ? open_memstream(&said, &length) : NULL;
-        if (!kept)                      /* Each node of a function is watched by itself. */
+        if (!n->row)                    /* Each node of a function is watched by itself. */
                 return build_node(im, n);
+        FILE *kept = open_memstream(&said, &length);
+        if (!kept)
+                memory_exhausted();
         jmp_buf out;
         volatile bool ok = false;
         jmp_buf *const outer = dim_watch(&out);
@@ -371,7 +373,8 @@ static bool build_watched(struct onnx_import *im, struct onnx_node *n)
         if (!read)
                 ok = build_node(im, n);
         dim_watch(outer);
-        fclose(kept);
+        if (fclose(kept) || !said)
+                memory_exhausted();
         im->diag->stream = diag.stream;
         if (read) {
                 *im = before;

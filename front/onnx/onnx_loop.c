@@ -403,7 +403,8 @@ struct scanning {
         const Onnx__GraphProto *body;
         int carried, scanned, stacked;
         int64_t *scan_axes, *scan_backward, *stack_axes, *stack_backward;
-        int64_t steps;
+        dim_t extent;                   /* The scanned inputs have so many rows, */
+        int64_t steps;                  /* and at most so many, where a run gives the extent. */
 };
 
 /* Reads a list of `count` numbers; an absent one has zeros. */
@@ -492,7 +493,7 @@ static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct 
         if (!body_open(im, &parts, &body))
                 return false;
         for (int i = 0; i < s->carried + s->scanned; i++)
-                arguments[i] = &body.loop.held[i];
+                arguments[i] = i < s->carried ? &body.loop.held[i] : body.loop.rows[i - s->carried];
         bool good = onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded,
                                       count) &&
                     onnx_want_tensors(im, s->body, yielded, 0, count);
@@ -503,17 +504,22 @@ static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct 
         if (!body_close(im, &body, yielded))
                 return false;
         for (int i = 0; i < count; i++)
-                results[i] = &body.loop.op->results[i];
+                results[i] = i < s->carried ? &body.loop.op->results[i]
+                                            : body.loop.stacks[i - s->carried];
         return true;
 }
 
 static bool same_steps(struct onnx_import *im, struct onnx_node *n, struct scanning *s, int i,
-                       int64_t extent)
+                       dim_t extent)
 {
-        if (i && s->steps != extent)
-                return onnx_invalid(im, n, "scanned inputs have %lld and %lld rows",
-                                    (long long)s->steps, (long long)extent);
-        s->steps = extent;
+        if (i && !dim_equal(s->extent, extent))
+                return (dim_is_static(s->extent) && dim_is_static(extent)
+                                ? onnx_invalid
+                                : onnx_unsupported)(im, n, "scanned inputs have %s and %s rows",
+                                                    dim_text(im->arena, im->m, s->extent),
+                                                    dim_text(im->arena, im->m, extent));
+        s->extent = extent;
+        s->steps = dim_bound(im->m, extent);
         return true;
 }
 
@@ -533,7 +539,7 @@ bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
                 struct value *x = n->inputs[s.carried + i];
                 int axis;
                 if (!onnx_axis(im, n, s.scan_axes[i], value_rank(x), &axis) ||
-                    !same_steps(im, n, &s, i, value_extent(x, axis)))
+                    !same_steps(im, n, &s, i, x->type->dims[axis]))
                         return false;
                 scans[i] = move_axis(im, x, axis, true);
         }
@@ -567,7 +573,7 @@ bool onnx_import_scan_batch(struct onnx_import *im, struct onnx_node *n)
                         return onnx_invalid(im, n, "input %d is %s, want a batch of %lld", 1 + i,
                                             compose_text(im->c, x->type),
                                             (long long)value_extent(n->inputs[1], 0));
-                if (i >= s.carried && !same_steps(im, n, &s, i - s.carried, value_extent(x, 1)))
+                if (i >= s.carried && !same_steps(im, n, &s, i - s.carried, x->type->dims[1]))
                         return false;
         }
         struct compose_loop_parts parts = { .steps = value_extent(n->inputs[1], 0),
@@ -579,7 +585,7 @@ bool onnx_import_scan_batch(struct onnx_import *im, struct onnx_node *n)
         if (!body_open(im, &parts, &batch))
                 return false;
         for (int i = 0; i < parts.scanned; i++)
-                inner[i] = &batch.loop.rows[i];
+                inner[i] = batch.loop.rows[i];
         if (!scan_rows(im, n, &s, inner, inner + s.carried, results))
                 return body_close(im, &batch, NULL);
         if (!body_close(im, &batch, results))

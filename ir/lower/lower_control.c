@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "ir/lower/lower_module.h"
+#include "ir/tensor/amounts.h"
 
 struct loop_places {
         struct loop_variable *number;
@@ -221,6 +222,15 @@ static struct loop_expr *compare(struct lowering *l, enum loop_opcode op, struct
                        NULL);
 }
 
+/* Is the trip count a term whose bound the loop has room for? */
+static bool is_within_steps(const struct lowering *l, const struct op_loop *loop)
+{
+        struct amount trip[AMOUNTS_MAX];
+        int count;
+        return value_amounts(l->m, loop->trip, trip, &count) && count == 1 && trip[0].term &&
+               dim_bound(l->m, trip[0].dim) <= loop->steps;
+}
+
 /* Opens a for, where the number of iterations is known before the first. */
 static struct loop_stmt *open_for(struct lowering *l, struct loop_block *block,
                                   const struct op_loop *loop, const struct loop_places *places)
@@ -231,7 +241,7 @@ static struct loop_stmt *open_for(struct lowering *l, struct loop_block *block,
                 if (loop->stacked && loop->steps && !loop->partial)
                         lower_fail_if(l, block,
                                 compare(l, LOOP_NE, place_scalar(l, loop->trip), loop->steps));
-                else if (loop->stacked || loop->scanned)
+                else if ((loop->stacked || loop->scanned) && !is_within_steps(l, loop))
                         lower_fail_if(l, block,
                                 compare(l, LOOP_GT, place_scalar(l, loop->trip), loop->steps));
                 end = loop_cast(arena, E_INDEX, place_scalar(l, loop->trip));

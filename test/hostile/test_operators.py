@@ -219,7 +219,7 @@ CASES = [
     # 76: attributes
     case("E", "attribute of wrong type", "Softmax", axis="one"), case("E", "unknown attribute", "Relu", frobnicate=1),
     case("E", "twice", "Softmax", axis=1, axis2=helper.make_attribute("axis", 1)), case("E", "1e6 ints", "Transpose", perm=[0] * 1_000_000),
-    case("E", "missing", "Cast"), case("E", "Cast to 99", "Cast", to=99), case("E", "Cast to -1", "Cast", to=-1), case("E", "Cast to string", "Cast", to=8),
+    case("E", "missing", "Cast"), case("E", "Cast to 99", "Cast", to=99), case("E", "Cast to -1", "Cast", to=-1), case("A", "Cast to string", "Cast", to=8),
     # 77
     case("E", "inner extents", "Gemm", x=(2, 3), extra=[zeros("b", (4, 5))]), case("E", "rank 3", "Gemm", x=(2, 3, 4), extra=[zeros("b", (4, 5))]),
     case("E", "by a scalar", "MatMul", x=(2, 3), extra=[zeros("b", ())]), case("E", "inner extents", "MatMul", x=(2, 3), extra=[zeros("b", (4, 5))]),
