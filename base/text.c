@@ -25,7 +25,7 @@ char *text_safe(struct arena *arena, const char *bytes, size_t length)
         size_t n = 0;
         for (size_t i = 0; i < length; i++) {
                 unsigned char c = (unsigned char)bytes[i];
-                bool plain = is_letter(c) || is_digit(c) || strchr("_.:-", c) || c == '/';
+                bool plain = is_letter(c) || is_digit(c) || strchr("_.:-+", c) || c == '/';
                 if (!c || (c == '/' && n && out[n - 1] == '/'))
                         plain = false;
                 size_t need = plain ? 1 : 4;

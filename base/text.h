@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 
-/* Returns text for comments and messages: letters, digits and _.:/- stay where no comment mark can
+/* Returns text for comments and messages: letters, digits and _.:/-+ stay where no comment mark can
  * arise; any other byte becomes \xHH; it has at most 64 characters, then "..". */
 char *text_safe(struct arena *arena, const char *bytes, size_t length);
 

@@ -260,7 +260,7 @@ static const char *const hostile[] = {
 static void test_safe(void **state)
 {
         (void)state;
-        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/-\\";
+        static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.:/-+\\";
         struct arena *arena = arena_new();
         for (size_t i = 0; i < sizeof hostile / sizeof *hostile; i++) {
                 char *safe = text_safe(arena, hostile[i], strlen(hostile[i]));
