@@ -141,6 +141,9 @@ struct compose_grouped_attention {
         double scale;                   /* At 0 it is 1 / sqrt(size). */
         float softcap;
 };
+/* Returns whether a run gives how many steps there are, or how many rows the cache has. The cache
+ * that follows is then the old one with the rows of this call behind it, and `keys` is not read. */
+bool compose_grouped_grows(const struct compose_grouped_attention *in);
 /* Sets result->y to [batch, steps, heads * size]; result->k and v become the cache that follows;
  * scores at the stages SCORES_MASKED, in which 0 stands for hidden keys, and SCORES_SHARES are
  * [batch, heads, steps, keys]. */

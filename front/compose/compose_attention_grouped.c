@@ -18,6 +18,8 @@
 struct grouped {
         const struct compose_grouped_attention *in;
         int64_t batch, steps, size;
+        dim_t extent;                   /* It is the number of steps, which a run may give; `steps`
+                                         * is 0 then. */
         int64_t room, keys;             /* The resulting cache has `room` rows, the one that queries
                                          * see `keys`. */
         struct value *held;             /* These i64 [batch] are the number of keys that each
@@ -33,10 +35,16 @@ struct grouped {
 static struct value *by_heads(struct compose *c, const struct grouped *g, struct value *x,
                               int64_t heads)
 {
-        const dim_t dims[4] = { dim_of(g->batch), dim_of(g->steps), dim_of(heads),
-                                dim_of(g->size) };
+        const dim_t dims[4] = { dim_of(g->batch), g->extent, dim_of(heads), dim_of(g->size) };
         x = compose_reshape(c, x, 4, dims);
         return x ? build_transpose(c->b, x, (const int64_t[]){ 0, 2, 1, 3 }) : NULL;
+}
+
+bool compose_grouped_grows(const struct compose_grouped_attention *in)
+{
+        return !dim_is_static(in->q->type->dims[1]) ||
+               (in->past_k && value_rank(in->past_k) == 4 &&
+                !dim_is_static(in->past_k->type->dims[2]));
 }
 
 /* Finds queries, keys and values of this call, of rank 3 each, in one value or in three. */
@@ -52,10 +60,11 @@ static bool operands_split(struct compose *c, const struct compose_grouped_atten
                                        (long long)in->groups);
         *g = (struct grouped){ .in = in,
                                .batch = value_extent(in->q, 0),
-                               .steps = value_extent(in->q, 1),
+                               .steps = compose_grouped_grows(in) ? 0 : value_extent(in->q, 1),
+                               .extent = in->q->type->dims[1],
                                .size = all / heads };
         const int64_t of_q = in->heads * g->size, of_k = in->groups * g->size;
-        const dim_t want[3] = { dim_of(g->batch), dim_of(g->steps), dim_of(of_k) };
+        const dim_t want[3] = { dim_of(g->batch), g->extent, dim_of(of_k) };
         for (int i = 0; i < 2; i++) {
                 const struct value *x = i ? in->v : in->k;
                 if (x && x->type != type_tensor(c->m, value_element(in->q), 3, want))
@@ -107,7 +116,7 @@ static bool cache_fits(struct compose *c, struct grouped *g)
 /* Returns steps [batch, steps] that count from first[batch] on. */
 static struct value *numbered(struct compose *c, const struct grouped *g, struct value *first)
 {
-        const dim_t rows[2] = { dim_of(g->batch), dim_of(g->steps) };
+        const dim_t rows[2] = { dim_of(g->batch), g->extent };
         const struct type *t = type_tensor(c->m, E_I64, 2, rows);
 
         first = compose_spread(c, first, t, (const int64_t[]){ 0 });
@@ -275,24 +284,165 @@ static struct value *shown_scores(struct compose *c, const struct grouped *g, st
         return x ? compose_part(c, x, 3, 0, g->in->keys) : NULL;
 }
 
+/* Makes queries, keys and values, [batch, heads, steps, size], from those of rank 3. */
+static bool parts_make(struct compose *c, const struct grouped *g, struct value *parts[3])
+{
+        const struct compose_grouped_attention *in = g->in;
+
+        for (int i = 0; i < 3; i++) {
+                parts[i] = by_heads(c, g, parts[i], i ? in->groups : in->heads);
+                if (parts[i] && i < 2)
+                        parts[i] = normalized(c, g, parts[i], i ? in->k_norm : in->q_norm,
+                                              i ? in->k_epsilon : in->q_epsilon);
+                if (parts[i] && i < 2 && in->cosine)
+                        parts[i] = turned(c, g, parts[i]);
+                if (!parts[i])
+                        return false;
+        }
+        return true;
+}
+
+/* Sets result->y to y, [batch, heads, steps, size], as [batch, steps, heads * size]. */
+static bool y_make(struct compose *c, const struct grouped *g, struct compose_attended *result)
+{
+        const dim_t rows[3] = { dim_of(g->batch), g->extent, dim_of(g->in->heads * g->size) };
+        struct value *y = build_transpose(c->b, result->y, (const int64_t[]){ 0, 2, 1, 3 });
+
+        result->y = compose_reshape(c, y, 3, rows);
+        return result->y != NULL;
+}
+
+/* ---- a cache that grows ---- */
+
+/* A run gives the number of rows of the cache, of steps, or both: the resulting cache is the old
+ * one with the new rows behind it. There is one sequence, whose length says nothing else: where it
+ * does, the run ends with an index that is wrong. */
+
+static bool grown_fits(struct compose *c, const struct grouped *g)
+{
+        const struct compose_grouped_attention *in = g->in;
+        const struct value *past[2] = { in->past_k, in->past_v };
+        const char *what = in->k_scale                                      ? "a quantized cache"
+                           : in->evicts                                     ? "a cache that evicts"
+                           : in->counts                                     ? "numbers of steps"
+                           : in->pattern                                    ? "a pattern of blocks"
+                           : in->scores                                     ? "scores as a result"
+                           : in->bias && in->window                         ? "a bias with a window"
+                           : g->batch != 1 || !type_has_one(in->last->type) ? "several sequences"
+                                                                            : NULL;
+
+        if (what)
+                return compose_unsupported(c, "%s, where a run gives how many keys there are",
+                                           what);
+        for (int i = 0; i < 2; i++) {
+                if (!past[i] && !past[0])
+                        continue;
+                const dim_t want[4] = { dim_of(1), dim_of(in->groups),
+                                        past[0] ? past[0]->type->dims[2] : dim_of(0),
+                                        dim_of(g->size) };
+                if (!past[i] || past[i]->type != type_tensor(c->m, value_element(in->q), 4, want))
+                        return compose_invalid(c, "the past is %s for queries %s",
+                                               past[i] ? compose_text(c, past[i]->type)
+                                                       : "not there",
+                                               compose_text(c, in->q->type));
+        }
+        return !past[0] || !dim_is_static(past[0]->type->dims[2]) ||
+               compose_unsupported(c,
+                                   "a cache of fixed room, where a run gives the number of steps");
+}
+
+/* Finds the positions of the queries. *none <1 x i64> is 0: whoever reads it has the length
+ * checked. */
+static bool grown_positions(struct compose *c, struct grouped *g, struct value **none)
+{
+        const dim_t one[1] = { dim_of(1) };
+        const struct type *t = type_tensor(c->m, E_I64, 1, one);
+        struct value *last = compose_reshape(c, compose_cast(c, g->in->last, E_I64), 1, one);
+        struct value *steps = compose_extent(c, g->extent);
+        struct value *held =
+                compose_extent(c, g->in->past_k ? g->in->past_k->type->dims[2] : dim_of(0));
+
+        steps = compose_spread(c, steps, t, NULL);
+        held = compose_spread(c, held, t, NULL);
+        struct value *first = sub(c, plus(c, last, 1), steps);
+        struct value *other = sub(c, first, held);
+        /* 0, or an index that is out of range. */
+        struct value *index = times(c, mul(c, other, other), 2);
+        struct value *zeros = constant_ints(c->m, (const int64_t[]){ 0, 5 }, 2);
+        *none = index ? build_gather(c->b, zeros, index, 0) : NULL;
+        g->held = *none ? add(c, held, *none) : NULL;
+        g->places = g->positions = g->held ? numbered(c, g, g->held) : NULL;
+        return g->positions != NULL;
+}
+
+/* Returns queries, to which 0 is added that has the length checked. */
+static struct value *checked(struct compose *c, struct value *q, struct value *none)
+{
+        none = compose_cast(c, none, value_element(q));
+        return none ? add(c, q, compose_spread(c, none, q->type, (const int64_t[]){ 0 })) : NULL;
+}
+
+/* Returns -inf for keys that lie before a query's window, else 0, [1, 1, steps, keys]. */
+static struct value *grown_window(struct compose *c, const struct grouped *g)
+{
+        const struct value *past = g->in->past_k;
+        const dim_t keys =
+                past ? dim_binary(c->m, DIM_ADD, past->type->dims[2], g->extent) : g->extent;
+        const dim_t dims[4] = { dim_of(1), dim_of(1), g->extent, keys };
+        const struct type *t = compose_type(c, E_I64, 4, dims),
+                          *f = compose_type(c, value_element(g->in->q), 4, dims);
+        struct value *first = plus(c, g->places, 1 - (double)g->in->window);
+
+        first = t && f ? compose_spread(c, first, t, (const int64_t[]){ 0, 2 }) : NULL;
+        struct value *before =
+                first ? compose_binary(c, OP_lt, build_iota(c->b, t, 3), first) : NULL;
+        return before ? compose_select(c, before, constant_number(c->m, f, -INFINITY),
+                                       constant_number(c->m, f, 0))
+                      : NULL;
+}
+
+static bool grown_attention(struct compose *c, struct grouped *g, struct value *parts[3],
+                            struct compose_attended *result)
+{
+        const struct compose_grouped_attention *in = g->in;
+        struct value *none;
+
+        if (!grown_fits(c, g) || !grown_positions(c, g, &none) || !parts_make(c, g, parts))
+                return false;
+        if (!in->cosine || in->positions) /* Else positions are read. */
+                parts[0] = checked(c, parts[0], none);
+        if (!parts[0])
+                return false;
+        const struct compose_attention meant = { .q = parts[0],
+                                                 .k = parts[1],
+                                                 .v = parts[2],
+                                                 .past_k = in->past_k,
+                                                 .past_v = in->past_v,
+                                                 .mask = in->window ? grown_window(c, g) : in->bias,
+                                                 .causal = in->causal,
+                                                 .scaled = in->scale != 0,
+                                                 .scale = in->scale,
+                                                 .softcap = in->softcap,
+                                                 .sink = in->sink,
+                                                 .precision = E_F32 };
+        return (!in->window || meant.mask) && compose_attention(c, &meant, result) &&
+               y_make(c, g, result);
+}
+
+/* ---- all of them ---- */
+
 bool compose_grouped_attention(struct compose *c, const struct compose_grouped_attention *in,
                                struct compose_attended *result)
 {
         struct value *parts[3], *next[2], *mask, *count;
         struct grouped g;
 
-        if (!operands_split(c, in, &g, parts) || !cache_fits(c, &g) || !positions_make(c, &g))
+        if (!operands_split(c, in, &g, parts))
                 return false;
-        for (int i = 0; i < 3; i++) {
-                parts[i] = by_heads(c, &g, parts[i], i ? in->groups : in->heads);
-                if (parts[i] && i < 2)
-                        parts[i] = normalized(c, &g, parts[i], i ? in->k_norm : in->q_norm,
-                                              i ? in->k_epsilon : in->q_epsilon);
-                if (parts[i] && i < 2 && in->cosine)
-                        parts[i] = turned(c, &g, parts[i]);
-                if (!parts[i])
-                        return false;
-        }
+        if (compose_grouped_grows(in))
+                return grown_attention(c, &g, parts, result);
+        if (!cache_fits(c, &g) || !positions_make(c, &g) || !parts_make(c, &g, parts))
+                return false;
         if (!cached(c, &g, in->past_k, parts[1], in->k_scale, &parts[1], &next[0]) ||
             !cached(c, &g, in->past_v, parts[2], in->v_scale, &parts[2], &next[1]) ||
             !mask_make(c, &g, &mask))
@@ -320,8 +470,5 @@ bool compose_grouped_attention(struct compose *c, const struct compose_grouped_a
                         return false;
         result->k = next[0];
         result->v = next[1];
-        const dim_t rows[3] = { dim_of(g.batch), dim_of(g.steps), dim_of(in->heads * g.size) };
-        struct value *y = build_transpose(c->b, result->y, (const int64_t[]){ 0, 2, 1, 3 });
-        result->y = compose_reshape(c, y, 3, rows);
-        return result->y != NULL;
+        return y_make(c, &g, result);
 }

@@ -146,7 +146,8 @@ bool onnx_import_group_query_attention(struct onnx_import *im, struct onnx_node 
         if (!onnx_want_inputs(im, n, 1u << 0 | 1u << 5 | 1u << 6) || !onnx_want_float(im, n, 0) ||
             !onnx_want_rank(im, n, 0, 3, 3) || !onnx_same_element(im, n, same, 5) ||
             !grouped_attributes(im, n, &a, &smooth) || !cache_read(im, n, &a) ||
-            !grouped_extras(im, n, &a, &scores) || !cache_extent(im, n, &a.keys))
+            !grouped_extras(im, n, &a, &scores) ||
+            (!compose_grouped_grows(&a) && !cache_extent(im, n, &a.keys)))
                 return false;
         const dim_t heads[1] = { dim_of(a.heads) };
         if (a.sink && (value_rank(a.sink) != 1 || value_extent(a.sink, 0) != a.heads))

@@ -82,10 +82,11 @@ static bool is_read_before(const struct value *held, const struct op *writer, st
         for (int i = 0; i < count; i++)
                 for (const struct use *u = names[i]->uses; u; u = u->next) {
                         const struct op *reader = op_in_region(u->user, writer->region);
+                        if (u->user->code == OP_extent)
+                                continue;
                         if (reader->number > writer->number || (reader == writer && i > 0))
                                 return false;
-                        if (reader != u->user || reader->code == OP_extent ||
-                            !(op_info[reader->code].traits & TRAIT_FREE) ||
+                        if (reader != u->user || !(op_info[reader->code].traits & TRAIT_FREE) ||
                             map_get(known, (const char *)&reader, sizeof reader))
                                 continue;
                         map_set(known, (const char *)&reader, sizeof reader, (void *)held);

@@ -276,11 +276,11 @@ static struct value *bytes_of_panel(const struct layout *l, const struct matrix 
 }
 
 /* Does at most the number of rows depend on a run, of one product? */
-static bool opens_rows(const struct matrix *a, const struct matrix *b)
+static bool opens_rows(const struct matrix *a, const struct matrix *b, bool turned)
 {
-        return type_is_static(a->value->type) ||
-               (type_is_static(b->value->type) && a->extent[BATCH] == 1 &&
-                dim_is_static(a->of[CONTRACT]) && a->of[FREE].code != DIM_NONE.code);
+        return turned ? type_is_static(a->value->type)
+                      : type_is_static(b->value->type) && a->extent[BATCH] == 1 &&
+                                dim_is_static(a->of[CONTRACT]) && a->of[FREE].code != DIM_NONE.code;
 }
 
 bool layout_dot(struct layout *l, struct op *op)
@@ -288,7 +288,7 @@ bool layout_dot(struct layout *l, struct op *op)
         static const int order[] = { BATCH, FREE, CONTRACT };
         struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
         bool turned = is_turned(&a, &b), open = !op_is_static(op);
-        if (open && !opens_rows(&a, &b))
+        if (open && !opens_rows(&a, &b, turned))
                 return layout_refuse(l, REMARK_layout_empty);
         if (turned) {
                 struct matrix rows = a;
