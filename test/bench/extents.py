@@ -2,7 +2,7 @@
 """extents.py MODEL SYMBOL BOUND N,N,.. [OPTIONS OF DNNCC]: what code for every length takes, against code for each length alone.
 
 MODEL is a file, or made up here: layer (Relu of a MatMul, [N x 288] by [288 x 768]), attention ([1 x N x 768], 12 heads, with its four
-projections), batch ([N x 50 x 192], 3 heads). Both programs run in turn, at inputs of zeros: microseconds, the least of the rounds'
+projections), batch ([N x 50 x 192], 3 heads), lstm (N steps of one sequence, 256 inputs and 256 hidden units). Both programs run in turn, at inputs of zeros: microseconds, the least of the rounds'
 medians, and their ratio; at the end the geometric mean, and how long the C of the last two takes to compile."""
 import math
 import pathlib
@@ -61,7 +61,12 @@ def batch(path):
     return attention(path, 3, ("N", 50, 192))
 
 
-MADE = {f.__name__: f for f in (layer, attention, batch)}
+def lstm(path, width=256):
+    g = Graph()
+    return g.save(path, ["N", 1, width], g.node("LSTM", "x", g.weights(1, 4 * width, width), g.weights(1, 4 * width, width), g.weights(1, 8 * width), hidden_size=width))
+
+
+MADE = {f.__name__: f for f in (layer, attention, batch, lstm)}
 
 
 def program(model, folder, *options):

@@ -362,10 +362,19 @@ def test_instructions():
 
 
 @pytest.mark.slow
-def test_extents(capsys, monkeypatch):
+def test_state():
+    """a step on state beside onnxruntime's: times, and results that are alike"""
+    done = dnncc.run([sys.executable, HERE / "state.py", "1", "2"], env={**os.environ, "DNNCC": str(dnncc.DNNCC)}, timeout=300)
+    found = re.match(r"dnncc [\d.]+ ms, onnxruntime [\d.]+ ms: [\d.]+ times; largest difference ([\d.e-]+)$", done.stdout)
+    assert found and float(found[1]) < 1e-4, done.stdout + done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model", ["batch", "lstm"])
+def test_extents(model, capsys, monkeypatch):
     """code for every length beside code for one: a line for each length, and what they come to"""
     monkeypatch.setattr(extents, "ROUND_MICROSECONDS", 10)
-    extents.main(["batch", "N", "4", "1,3", "--target=generic"])
+    extents.main([model, "N", "4", "1,3", "--target=generic"])
     lines = capsys.readouterr().out.splitlines()
     assert [re.match(r"N = +(\d+)  1\.\.4 +[\d.]+  alone +[\d.]+  [\d.]+$", line)[1] for line in lines[:2]] == ["1", "3"]
     assert re.match(r"geometric mean [\d.]+, most [\d.]+; gcc -O2: [\d.]+ s for [\d.]+ s$", lines[2])
