@@ -64,16 +64,6 @@ static bool straight(struct body *b, const struct loop_expr *e)
         return good;
 }
 
-static bool mentions(const struct loop_expr *e, const struct loop_variable *v)
-{
-        if (e->op == LOOP_VARIABLE && e->variable == v)
-                return true;
-        for (int i = 0; i < e->arity; i++)
-                if (e->args[i] && mentions(e->args[i], v))
-                        return true;
-        return false;
-}
-
 /* Is e affine in the loop's counter, also through lets? *by: how much it moves with each
  * iteration. */
 static bool moves_by(const struct body *b, const struct loop_expr *e, int64_t *by)
@@ -123,8 +113,8 @@ static bool only_accumulates(const struct body *b, const struct loop_stmt *s)
         for (const struct loop_stmt *t = b->loop->body->first; t; t = t->next) {
                 const struct loop_expr *e = t == s ? accumulated(s) : t->a;
                 if (!e || (t != s && t->kind == STMT_SET && t->variable == s->variable) ||
-                    mentions(e, s->variable) ||
-                    (t->kind == STMT_STORE && mentions(t->b, s->variable)))
+                    loop_mentions(e, s->variable) ||
+                    (t->kind == STMT_STORE && loop_mentions(t->b, s->variable)))
                         return false;
         }
         return true;

@@ -52,12 +52,12 @@ struct loop_variable *loop_extent_add(struct loop_program *p, const char *name, 
         return v;
 }
 
-static bool mentions(const struct loop_expr *e, const struct loop_variable *v)
+bool loop_mentions(const struct loop_expr *e, const struct loop_variable *v)
 {
         if (e->op == LOOP_VARIABLE && e->variable == v)
                 return true;
         for (int i = 0; i < e->arity; i++)
-                if (e->args[i] && mentions(e->args[i], v))
+                if (e->args[i] && loop_mentions(e->args[i], v))
                         return true;
         return false;
 }
@@ -68,7 +68,7 @@ bool loop_extent_is_told(const struct loop_program *p, int i)
                 return !p->extents[i].kept;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 for (int d = 0; b->extents && d < b->type->rank; d++)
-                        if (mentions(b->extents[d], p->extents[i].variable))
+                        if (loop_mentions(b->extents[d], p->extents[i].variable))
                                 return true;
         return false;
 }
@@ -87,7 +87,8 @@ bool loop_extent_is_of(const struct loop_program *p, int i, int entry)
                 return true;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
                 for (int d = 0; b->extents && b->entry == entry && d < b->type->rank; d++)
-                        m.found |= b->space != SPACE_STATE && mentions(b->extents[d], m.variable);
+                        m.found |= b->space != SPACE_STATE &&
+                                   loop_mentions(b->extents[d], m.variable);
         if (!m.found && !p->extents[i].counted)
                 loop_block_walk(p->entries[entry].main->body, NULL, find_mention, &m);
         return m.found;

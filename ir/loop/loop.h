@@ -693,6 +693,8 @@ bool loop_is_round(const struct loop_expr *e);
 bool loop_is_rounded(const struct loop_expr *e);
 /* Are a and b structurally equal? */
 bool loop_expr_same(const struct loop_expr *a, const struct loop_expr *b);
+/* Returns whether e or a part of it is this variable. */
+bool loop_mentions(const struct loop_expr *e, const struct loop_variable *v);
 void loop_expr_walk(struct loop_expr *e, void (*visit)(struct loop_expr *e, void *context),
                     void *context);
 void loop_block_walk(struct loop_block *b, void (*stmt)(struct loop_stmt *s, void *context),
