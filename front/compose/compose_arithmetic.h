@@ -33,5 +33,18 @@ static inline struct value *clamp(struct compose *c, struct value *x, double low
 {
         return compose_with(c, OP_min, compose_with(c, OP_max, x, low), high);
 }
+/* These are of truth values. */
+static inline struct value *both(struct compose *c, struct value *x, struct value *y)
+{
+        return compose_binary(c, OP_and, x, y);
+}
+static inline struct value *either(struct compose *c, struct value *x, struct value *y)
+{
+        return compose_binary(c, OP_or, x, y);
+}
+static inline struct value *inverse(struct compose *c, struct value *x)
+{
+        return compose_unary(c, OP_not, x);
+}
 
 #endif

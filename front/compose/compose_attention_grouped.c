@@ -302,6 +302,21 @@ static bool parts_make(struct compose *c, const struct grouped *g, struct value 
         return true;
 }
 
+/* Returns attention of these queries, keys and values, without a mask. */
+static struct compose_attention attention_of(const struct compose_grouped_attention *in,
+                                             struct value *const parts[3])
+{
+        return (struct compose_attention){ .q = parts[0],
+                                           .k = parts[1],
+                                           .v = parts[2],
+                                           .causal = in->causal,
+                                           .scaled = in->scale != 0,
+                                           .scale = in->scale,
+                                           .softcap = in->softcap,
+                                           .sink = in->sink,
+                                           .precision = E_F32 };
+}
+
 /* Sets result->y to y, [batch, heads, steps, size], as [batch, steps, heads * size]. */
 static bool y_make(struct compose *c, const struct grouped *g, struct compose_attended *result)
 {
@@ -413,18 +428,10 @@ static bool grown_attention(struct compose *c, struct grouped *g, struct value *
                 parts[0] = checked(c, parts[0], none);
         if (!parts[0])
                 return false;
-        const struct compose_attention meant = { .q = parts[0],
-                                                 .k = parts[1],
-                                                 .v = parts[2],
-                                                 .past_k = in->past_k,
-                                                 .past_v = in->past_v,
-                                                 .mask = in->window ? grown_window(c, g) : in->bias,
-                                                 .causal = in->causal,
-                                                 .scaled = in->scale != 0,
-                                                 .scale = in->scale,
-                                                 .softcap = in->softcap,
-                                                 .sink = in->sink,
-                                                 .precision = E_F32 };
+        struct compose_attention meant = attention_of(in, parts);
+        meant.past_k = in->past_k;
+        meant.past_v = in->past_v;
+        meant.mask = in->window ? grown_window(c, g) : in->bias;
         return (!in->window || meant.mask) && compose_attention(c, &meant, result) &&
                y_make(c, g, result);
 }
@@ -452,17 +459,9 @@ bool compose_grouped_attention(struct compose *c, const struct compose_grouped_a
                                   compose_reshape(c, compose_cast(c, in->last, E_I64), 1,
                                                   g.held->type->dims),
                                   1);
-        const struct compose_attention meant = { .q = parts[0],
-                                                 .k = parts[1],
-                                                 .v = parts[2],
-                                                 .mask = mask,
-                                                 .lengths = count,
-                                                 .causal = in->causal,
-                                                 .scaled = in->scale != 0,
-                                                 .scale = in->scale,
-                                                 .softcap = in->softcap,
-                                                 .sink = in->sink,
-                                                 .precision = E_F32 };
+        struct compose_attention meant = attention_of(in, parts);
+        meant.mask = mask;
+        meant.lengths = count;
         if (!count || !compose_attention(c, &meant, result))
                 return false;
         for (int i = SCORES_MASKED; i <= SCORES_SHARES && in->scores; i++)

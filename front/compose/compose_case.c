@@ -83,10 +83,6 @@ static void make_tables(struct compose *c, const struct letters *letters, int co
         *numbers = constant_dense(c->m, type_static(c->m, E_I32, 1, &extent), all, NULL);
 }
 
-static struct value *both(struct compose *c, struct value *x, struct value *y)
-{
-        return compose_binary(c, OP_and, x, y);
-}
 static struct value *bits(struct compose *c, struct value *x, double mask)
 {
         return compose_with(c, OP_and, x, mask);

@@ -12,21 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct value *both(struct compose *c, struct value *x, struct value *y)
-{
-        return compose_binary(c, OP_and, x, y);
-}
-
-static struct value *either(struct compose *c, struct value *x, struct value *y)
-{
-        return compose_binary(c, OP_or, x, y);
-}
-
-static struct value *inverse(struct compose *c, struct value *x)
-{
-        return compose_unary(c, OP_not, x);
-}
-
 /* Returns the sums of rows, as columns. */
 static struct value *sum(struct compose *c, struct value *x)
 {

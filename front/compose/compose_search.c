@@ -23,16 +23,6 @@ static struct value *penalized(struct compose *c, struct value *sequences, struc
         return compose_select(c, there, weaker, x);
 }
 
-static struct value *both(struct compose *c, struct value *x, struct value *y)
-{
-        return compose_binary(c, OP_and, x, y);
-}
-
-static struct value *either(struct compose *c, struct value *x, struct value *y)
-{
-        return compose_binary(c, OP_or, x, y);
-}
-
 /* Returns the largest score of a row among words of which the flags hold, f32 [rows, 1]. */
 static struct value *largest(struct compose *c, struct value *flags, struct value *x)
 {

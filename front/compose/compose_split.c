@@ -8,19 +8,6 @@
 
 #include <string.h>
 
-static struct value *both(struct compose *c, struct value *x, struct value *y)
-{
-        return compose_binary(c, OP_and, x, y);
-}
-static struct value *either(struct compose *c, struct value *x, struct value *y)
-{
-        return compose_binary(c, OP_or, x, y);
-}
-static struct value *not(struct compose *c, struct value *x)
-{
-        return compose_unary(c, OP_not, x);
-}
-
 /* Returns x with an extent of 1 behind its own. */
 static struct value *with_last(struct compose *c, struct value *x)
 {
@@ -58,8 +45,8 @@ static bool runs_of(struct compose *c, struct value *flags, struct value **begin
 {
         struct value *bytes = compose_cast(c, flags, E_U8);
         struct value *before = compose_with(c, OP_ne, compose_texts_shift(c, bytes, -1), 0);
-        *begins = both(c, flags, not(c, before));
-        *ends = both(c, before, not(c, flags));
+        *begins = both(c, flags, inverse(c, before));
+        *ends = both(c, before, inverse(c, flags));
         return *begins && *ends;
 }
 
@@ -137,7 +124,7 @@ static struct value *spaces(struct compose *c, struct value *x)
 bool compose_texts_words(struct compose *c, struct value *x, int64_t most, int64_t parts,
                          struct compose_split *s)
 {
-        struct value *letter = not(c, spaces(c, x));
+        struct value *letter = inverse(c, spaces(c, x));
         letter = both(c, letter, compose_with(c, OP_ne, x, 0));
         struct value *begins, *ends;
         if (!runs_of(c, letter, &begins, &ends))

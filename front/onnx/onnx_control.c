@@ -292,7 +292,7 @@ static bool fit_texts(struct onnx_import *im, struct onnx_node *n, struct op *op
         return true;
 }
 
-/* Makes texts of the outputs that are the bytes of such. */
+/* Makes texts of those outputs that hold the bytes of texts. */
 static bool take_texts(struct onnx_import *im, struct onnx_node *n, int count, const bool *texts)
 {
         for (int i = 0; i < n->output_count && i < count; i++)

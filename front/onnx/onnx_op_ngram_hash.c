@@ -141,7 +141,7 @@ static struct value *of_heads(struct onnx_import *im, enum opcode code, struct v
         return compose_binary(im->c, code, x, y);
 }
 
-static struct value *either(struct onnx_import *im, struct value *x, struct value *y)
+static struct value *any_of(struct onnx_import *im, struct value *x, struct value *y)
 {
         return x && y ? compose_binary(im->c, OP_or, x, y) : x ? x : y;
 }
@@ -165,8 +165,8 @@ static struct value *hashes_of(struct onnx_import *im, const struct ngram_hash *
                 if (!words)
                         return NULL;
                 if (j && h->ends)
-                        cut = either(im, cut, compose_binary(im->c, OP_eq, words, h->ends));
-                cut = either(im, cut, from->begins[j]);
+                        cut = any_of(im, cut, compose_binary(im->c, OP_eq, words, h->ends));
+                cut = any_of(im, cut, from->begins[j]);
                 struct value *seen = cut ? compose_select(im->c, cut, h->missing, words) : words;
                 struct value *term = mul(im->c, seen, compose_pick(im->c, h->multipliers, 0, j));
                 mixed = mixed ? compose_binary(im->c, OP_xor, mixed, term) : term;
