@@ -102,7 +102,7 @@ static void test_tolerance(void **state)
 }
 
 static int compiled;
-static const char *run_compiled(void *runner, struct loop_program *p, const struct target *t, const int64_t *extents,
+static const char *run_compiled(void *runner, struct loop_program *p, const struct target *t, int64_t *extents,
                                 const void *const *inputs, void *const *outputs, int *code)
 {
         (void)runner, (void)p, (void)extents;
