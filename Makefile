@@ -190,7 +190,8 @@ $(B)/libdnncc_runtime.so: runtime/threads.c runtime/memory.c runtime/trace.c run
 IMAGE_HEADERS := stdio.h jpeglib.h png.h tiffio.h webp/decode.h openjpeg.h
 IMAGE_INC := $(shell pkg-config --cflags libopenjp2 2>/dev/null)
 IMAGE_LIBS := -ljpeg -lpng -ltiff -lwebp -lopenjp2
-ifneq ($(shell for h in $(IMAGE_HEADERS); do echo "\#include <$$h>"; done | $(CC) $(IMAGE_INC) -E - >/dev/null 2>&1 && echo yes),)
+# -include, because a number sign in a shell function is not the same for every make
+ifneq ($(shell $(CC) $(IMAGE_INC) $(addprefix -include ,$(IMAGE_HEADERS)) -E -x c /dev/null >/dev/null 2>&1 && echo yes),)
 IMAGE := $(B)/libdnncc_image.a $(B)/libdnncc_image.so
 all: $(IMAGE)
 endif
