@@ -151,6 +151,17 @@ static void put_tile_guard(const struct c_writer *w, struct text *out)
                  more ? more : "", w->gcc_optimize ? w->gcc_optimize : "");
 }
 
+/* Induction variables of gcc 12 may be addresses relative to 0. It then takes the access for one of
+ * a null pointer, behind which nothing happens, and leaves out calls of the kernel. */
+static const char address_guard[] =
+        "\n"
+        "/* No access is taken for one of a null pointer, however its address is computed: gcc would "
+        "leave out calls\n"
+        " * of such kernels. */\n"
+        "#if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)\n"
+        "#pragma GCC optimize (\"no-delete-null-pointer-checks\")\n"
+        "#endif\n";
+
 /* Functions called once are inlined at any level of optimization. */
 static const char kernel_guard[] = "\n"
                                    "/* Kernels stay functions: inside of one that holds them all, "
@@ -203,7 +214,7 @@ static void put_rest_of_top(struct c_writer *w, struct text *out)
                 text_add(out, "%s", float_guards);
         if (c_levels_vectors(w) < w->level_count)
                 put_tile_guard(w, out);
-        text_add(out, "%s", kernel_guard);
+        text_add(out, "%s%s", address_guard, kernel_guard);
         put_types(w, out);
         c_vectors_top(w, out);
         c_keep_top(w, out);

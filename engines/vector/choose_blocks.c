@@ -14,14 +14,14 @@ struct schedule blocks_choose(const struct op *op, const struct schedule_machine
         const struct target *target = machine->target;
         const struct type *y = op_result(op)->type, *x = op_operand(op, 0)->type;
         const struct packed_bits p = packed_bits_of(op);
-        int64_t rows = type_extent(y, 2), panels = type_extent(op_operand(op, 1)->type, 0),
+        int64_t rows = dim_bound(op_module(op), y->dims[2]), panels = type_extent(op_operand(op, 1)->type, 0),
                 vectors = p.vectors * p.lanes / target_lanes(target, E_F32);
         int registers = target_vector_registers(target);
         struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers, chosen = s;
         double best = 0;
         struct shared_work work = { .panels = panels,
                                     .weights = blocks_weights(op),
-                                    .operand = (double)type_elements(x) };
+                                    .operand = (double)type_most_elements(op_module(op), x) };
         for (int64_t v = vectors; v >= 1; v = v % 2 ? 0 : v / 2)
                 for (int64_t r = 1; r <= rows; r++) {
                         if (r * v > 1 && 2 * r * v + v + 2 > registers)

@@ -202,8 +202,9 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
         struct blocks *b = (struct blocks *)s;
         struct emit *e = s->e;
         struct tile t = { .b = b, .positions = columns, .vectors = divide_up(b->live, s->lanes) };
-        int64_t extent = type_extent(op_result(s->op)->type, 2);
-        struct loop_expr *position = plus(e, times(e, s->image, extent), s->position[0]);
+        struct loop_expr *extent = emit_extent(e, op_result(s->op)->type, 2);
+        struct loop_expr *position =
+                plus(e, emit_op(e, LOOP_MUL, s->image, extent), s->position[0]);
         t.x_at = emit_let(e, "x_at", state_x(s));
         t.row_at = emit_let(e, "row_at", times(e, position, b->bits.blocks));
         t.totals = emit_var(e, "total", LOOP_VECTOR(E_F32, s->lanes), NULL);
@@ -290,7 +291,9 @@ struct kernel_state *blocks_prepare(const struct kernel_state *common)
         s->panel_width = b->width;
         s->last_width = b->outputs - (s->panels - 1) * b->width;
         s->spatial_count = 1;
-        s->spatial[0] = (struct spatial){ .extent = type_extent(op_result(s->op)->type, 2),
+        const dim_t rows = op_result(s->op)->type->dims[2];
+        s->open = dim_is_static(rows) ? NULL : emit_dim(s->e, rows);
+        s->spatial[0] = (struct spatial){ .extent = dim_bound(s->e->m, rows),
                                           .window = 1,
                                           .x_step = s->x.stride[2],
                                           .y_step = s->y.stride[2] };

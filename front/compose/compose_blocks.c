@@ -99,7 +99,7 @@ static bool multiplies_whole(const struct compose *c, const struct product *p)
         const struct type *x = in->x->type;
         bool zeros = !zero || (value_is_constant(zero) && value_element(zero) == E_U8);
         int64_t bytes = p->w.bytes + element_info[x->element].bytes;
-        return in->rounds && !c->exact && type_is_static(x) && type_elements(x) && !p->w.group &&
+        return in->rounds && !c->exact && type_most_elements(c->m, x) && !p->w.group &&
                value_is_constant(p->w.numbers) && value_is_constant(in->scales) && zeros &&
                block_weights_sum_fits(p->w.block) &&
                (!zero || SHARE * (8 - p->w.bits) <= 8 * bytes);
@@ -126,7 +126,7 @@ struct value *compose_matmul_blocks(struct compose *c, const struct compose_matm
         if ((in->bias && !want_dims(c, "the bias is", in->bias, 1, packed)) || !read_groups(c, &p))
                 return NULL;
         for (int d = 0; d < rank; d++)
-                dims[d] = dim_of(d + 1 < rank ? value_extent(in->x, d) : p.w.outputs);
+                dims[d] = d + 1 < rank ? in->x->type->dims[d] : dim_of(p.w.outputs);
         if (!compose_type(c, e, rank, dims) || !compose_type(c, E_F32, 3, blocks))
                 return NULL;
         struct value *x = compose_wide(c, in->x);
@@ -279,8 +279,8 @@ static struct value *unpacked_rows(struct compose *c, struct value *x, int64_t b
 
         x = build_bits_apart(c->b, x, bits, rank);
         for (int d = 0; x && d < rank; d++)
-                dims[d] = dim_of(d + 1 < rank ? value_extent(x, d)
-                                              : value_extent(x, d) * value_extent(x, rank));
+                dims[d] = d + 1 < rank ? x->type->dims[d]
+                                       : dim_of(value_extent(x, d) * value_extent(x, rank));
         x = compose_reshape(c, x, rank, dims);
         return x ? compose_fitted(c, x, rank - 1, width) : NULL;
 }
@@ -297,14 +297,14 @@ static struct value *repeated(struct compose *c, struct value *v, int axis, int6
                 return v;
         for (int d = 0; d < rank; d++) {
                 dims[d] = d + (d > axis);
-                wide[dims[d]] = dim_of(value_extent(v, d));
+                wide[dims[d]] = v->type->dims[d];
         }
         wide[axis + 1] = dim_of(times);
         const struct type *t = type_tensor(c->m, value_element(v), rank + 1, wide);
         const struct type *own = v->type;
         v = compose_spread(c, v, t, dims);
         for (int d = 0; d < rank; d++)
-                wide[d] = dim_of(type_extent(own, d) * (d == axis ? times : 1));
+                wide[d] = d == axis ? dim_of(type_extent(own, d) * times) : own->dims[d];
         v = compose_reshape(c, v, rank, wide);
         return v ? compose_fitted(c, v, axis, extent) : NULL;
 }
@@ -319,9 +319,9 @@ static struct value *rows(struct compose *c, const struct table *t, struct value
         if (!v || value_extent(v, t->gather) != 1 || value_extent(t->data, t->gather) == 1)
                 return v ? build_gather(c->b, v, t->indices, t->gather) : NULL;
         for (int d = 0; d < t->rank + more; d++)
-                dims[d] = dim_of(d < t->gather           ? value_extent(v, d)
-                                 : d <= t->gather + more ? 1
-                                                         : value_extent(v, d - more));
+                dims[d] = d < t->gather           ? v->type->dims[d]
+                          : d <= t->gather + more ? dim_of(1)
+                                                  : v->type->dims[d - more];
         return compose_reshape(c, v, t->rank + more, dims);
 }
 

@@ -91,11 +91,9 @@ static struct value *scale_to_one(struct compose *c, struct value *x, const int6
 /* Returns x with the dimensions from the axis on side by side, as one. */
 static struct value *as_rows(struct compose *c, struct value *x, int axis)
 {
-        dim_t dims[2] = { dim_of(1), dim_of(1) };
+        const dim_t dims[2] = { type_product(c->m, x->type, 0, axis),
+                                type_product(c->m, x->type, axis, value_rank(x)) };
 
-        for (int d = 0; d < value_rank(x); d++)
-                dims[d < axis ? 0 : 1] =
-                        dim_binary(c->m, DIM_MUL, dims[d < axis ? 0 : 1], x->type->dims[d]);
         return compose_reshape(c, x, 2, dims);
 }
 

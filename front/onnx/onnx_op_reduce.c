@@ -120,10 +120,8 @@ bool onnx_import_hardmax(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_axis(im, n, stated, t->rank, &axis))
                 return false;
         if (n->opset < 13) {
-                dim_t dims[2] = { dim_of(1), dim_of(1) };
-                for (int d = 0; d < t->rank; d++)
-                        dims[d < axis ? 0 : 1] =
-                                dim_binary(im->m, DIM_MUL, dims[d < axis ? 0 : 1], t->dims[d]);
+                const dim_t dims[2] = { type_product(im->m, t, 0, axis),
+                                        type_product(im->m, t, axis, t->rank) };
                 flat = compose_reshape(im->c, x, 2, dims);
                 axis = 1;
         }

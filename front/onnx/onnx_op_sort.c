@@ -82,10 +82,9 @@ bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
 
 static struct value *flat(struct onnx_import *im, struct value *x)
 {
-        dim_t elements = dim_of(1);
-
-        for (int d = 0; x && d < value_rank(x); d++)
-                elements = dim_binary(im->m, DIM_MUL, elements, x->type->dims[d]);
+        if (!x)
+                return NULL;
+        const dim_t elements = type_product(im->m, x->type, 0, value_rank(x));
         return compose_reshape(im->c, x, 1, &elements);
 }
 

@@ -70,17 +70,16 @@ struct value *block_weights_sorted(struct module *m, const struct block_weights 
 struct value *build_in_blocks(struct builder *b, const struct block_weights *w, struct value *x)
 {
         const int64_t per = 8 / w->bits, perm[4] = { 0, 1, 3, 2 };
-        int64_t rows = 1;
 
-        for (int d = 0; x && d + 1 < x->type->rank; d++)
-                rows *= type_extent(x->type, d);
+        if (!x)
+                return NULL;
+        const dim_t rows = type_product(b->m, x->type, 0, x->type->rank - 1);
         if (is_table(w))
-                return build_reshape(b, x, 4,
-                                     (dim_t[]){ dim_of(rows), dim_of(w->blocks), dim_of(per),
-                                                dim_of(w->bytes) });
-        x = build_reshape(
-                b, x, 4,
-                (dim_t[]){ dim_of(rows), dim_of(w->blocks), dim_of(w->bytes), dim_of(per) });
+                return build_reshape(
+                        b, x, 4,
+                        (dim_t[]){ rows, dim_of(w->blocks), dim_of(per), dim_of(w->bytes) });
+        x = build_reshape(b, x, 4,
+                          (dim_t[]){ rows, dim_of(w->blocks), dim_of(w->bytes), dim_of(per) });
         return x ? build_transpose(b, x, perm) : NULL;
 }
 
@@ -153,9 +152,9 @@ struct value *build_block_rows(struct builder *b, const struct block_weights *w,
         static const int64_t along[] = { 0, 1 };
         if (!bytes || !scales)
                 return NULL;
-        const int64_t rows = type_extent(bytes->type, 0);
+        const dim_t rows = bytes->type->dims[0];
         struct value *x = w->bits == 8 ? build_reshape(b, bytes, 4,
-                                                       (dim_t[]){ dim_of(rows), dim_of(w->blocks),
+                                                       (dim_t[]){ rows, dim_of(w->blocks),
                                                                   dim_of(1), dim_of(w->bytes) })
                                        : build_bits_apart(b, bytes, w->bits, 2);
         x = x ? build_cast(b, x, E_F32) : NULL;
@@ -163,12 +162,12 @@ struct value *build_block_rows(struct builder *b, const struct block_weights *w,
                                       spread(b, build_cast(b, zeros, E_F32), x->type, along))
                        : with(b, OP_sub, x, (double)(1 << (w->bits - 1)));
         x = x ? build_binary(b, OP_mul, x, spread(b, scales, x->type, along)) : NULL;
-        x = x ? build_reshape(b, x, 2, (dim_t[]){ dim_of(rows), dim_of(w->blocks * w->block) })
+        x = x ? build_reshape(b, x, 2, (dim_t[]){ rows, dim_of(w->blocks * w->block) })
               : NULL;
         if (!x || w->inner == w->blocks * w->block)
                 return x;
         return build_slice(b, x, (const int64_t[]){ 0, 0 }, (const int64_t[]){ 1, 1 },
-                           (const dim_t[]){ dim_of(rows), dim_of(w->inner) });
+                           (const dim_t[]){ rows, dim_of(w->inner) });
 }
 
 struct value *build_block_product(struct builder *b, const struct block_weights *w, struct value *x)
@@ -200,13 +199,13 @@ struct value *build_rounded_block_product(struct builder *b, const struct block_
 {
         enum { X, W, STEPS, SUMS, SCALES, ZEROS, COUNT };
         static const int64_t inner[] = { 2 }, outer[] = { 0, 1 };
-        const int64_t rows = type_elements(x->type) / (w->blocks * w->block);
+        const dim_t rows = type_product(b->m, x->type, 0, x->type->rank - 1);
         const dim_t scales[] = { dim_of(w->outputs), dim_of(w->blocks), dim_of(1), dim_of(1) },
                     bytes[] = { dim_of(w->outputs), dim_of(w->blocks), dim_of(w->bytes), dim_of(1),
                                 dim_of(1) };
         struct value *operands[COUNT] = { NULL }, *table = w->numbers;
 
-        x = build_reshape(b, x, 3, (dim_t[]){ dim_of(rows), dim_of(w->blocks), dim_of(w->block) });
+        x = build_reshape(b, x, 3, (dim_t[]){ rows, dim_of(w->blocks), dim_of(w->block) });
         struct value *most = x ? build_reduce(b, REDUCE_max, build_unary(b, OP_abs, x), inner, 1)
                                : NULL,
                      *steps = with(b, OP_div, most, 127);
@@ -219,14 +218,14 @@ struct value *build_rounded_block_product(struct builder *b, const struct block_
                 x ? build_reduce(b, REDUCE_sum, build_cast(b, x, E_I32), inner, 1) : NULL;
         operands[X] = build_reshape(
                 b, x, 4,
-                (dim_t[]){ dim_of(1), dim_of(1), dim_of(rows), dim_of(w->blocks * w->block) });
+                (dim_t[]){ dim_of(1), dim_of(1), rows, dim_of(w->blocks * w->block) });
         if (w->bits < 8)
                 table = block_weights_sorted(b->m, w, table->constant);
         operands[W] = build_reshape(b, table, 5, bytes);
         operands[STEPS] = build_reshape(
-                b, steps, 4, (dim_t[]){ dim_of(1), dim_of(1), dim_of(rows), dim_of(w->blocks) });
+                b, steps, 4, (dim_t[]){ dim_of(1), dim_of(1), rows, dim_of(w->blocks) });
         operands[SUMS] = build_reshape(
-                b, sums, 4, (dim_t[]){ dim_of(1), dim_of(1), dim_of(rows), dim_of(w->blocks) });
+                b, sums, 4, (dim_t[]){ dim_of(1), dim_of(1), rows, dim_of(w->blocks) });
         operands[SCALES] = build_reshape(b, w->scales, 4, scales);
         operands[ZEROS] = w->zeros ? build_reshape(b, unpacked_zeros(b, w), 4, scales) : NULL;
         for (int i = 0; i < COUNT; i++)
@@ -237,5 +236,5 @@ struct value *build_rounded_block_product(struct builder *b, const struct block_
         if (!operands[ZEROS])
                 attr_set(attrs, OP_dot_blocks, "zero", 1 << (w->bits - 1));
         struct value *y = value_build(b, OP_dot_blocks, operands, COUNT, attrs, NULL);
-        return build_reshape(b, y, 2, (dim_t[]){ dim_of(rows), dim_of(w->outputs) });
+        return build_reshape(b, y, 2, (dim_t[]){ rows, dim_of(w->outputs) });
 }

@@ -164,6 +164,8 @@ static inline bool type_has_one(const struct type *t)
                 one = one && dim_is(t->dims[i], 1);
         return one;
 }
+/* Returns the product of the extents of dimensions from..to - 1, which a run may give. */
+dim_t type_product(struct module *m, const struct type *t, int from, int to);
 /* Returns how many elements a tensor of the type has at most: the product of its bounds. */
 int64_t type_most_elements(const struct module *m, const struct type *t);
 /* Returns the type as text: "<1 x 3 x f32>". */

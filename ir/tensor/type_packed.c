@@ -204,14 +204,15 @@ static bool want_type(struct module *m, const struct op *op, int operand, enum e
                                       rule_type(m, t), rule_type(m, want));
 }
 
-/* Checks that the bytes of w hold whole blocks of x, with numbers of 1, 2, 4 or 8 bits. */
+/* Checks that the bytes of w hold whole blocks of x, with numbers of 1, 2, 4 or 8 bits. A run may
+ * give how many rows x has. */
 static bool check_bits(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0), *w = operand_type(op, 1),
                           *s = operand_type(op, 4);
-        bool good = x->rank == 4 && w->rank == 5 && s->rank == 4 && type_is_static(x) &&
-                    type_is_static(w) && type_is_static(s) && type_elements(x) &&
-                    type_elements(w) && type_elements(s) && x->element == E_I8 &&
+        bool good = x->rank == 4 && w->rank == 5 && s->rank == 4 && dim_is_static(x->dims[0]) &&
+                    dim_is_static(x->dims[3]) && type_is_static(w) && type_is_static(s) &&
+                    type_is_bound(m, x) && type_most_elements(m, x) && type_elements(w) && type_elements(s) && x->element == E_I8 &&
                     w->element == E_U8 && element_info[s->element].compute == E_F32 &&
                     dim_is(x->dims[1], 1) && type_extent(x, 3) % type_extent(w, 1) == 0 &&
                     type_extent(w, 4) % type_extent(s, 3) == 0;

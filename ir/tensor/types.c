@@ -452,6 +452,14 @@ int64_t type_bytes(const struct type *t)
         return type_elements(t) * element_info[t->element].bytes;
 }
 
+dim_t type_product(struct module *m, const struct type *t, int from, int to)
+{
+        dim_t product = dim_of(1);
+        for (int d = from; d < to; d++)
+                product = dim_binary(m, DIM_MUL, product, t->dims[d]);
+        return product;
+}
+
 int64_t type_most_elements(const struct module *m, const struct type *t)
 {
         int64_t count = 1;

@@ -106,7 +106,9 @@ static bool convert(struct layout *l, struct op *op)
         l->b.location = op->location;
         if (!op_is_static(op)) {        /* A run may give how many rows there are. */
                 l->why = REMARK_layout_empty;
-                return l->open && (op->code == OP_dot ? layout_dot(l, op) : layout_rows(l, op));
+                return l->open && (op->code == OP_dot          ? layout_dot(l, op)
+                                   : op->code == OP_dot_blocks ? layout_dot_blocks(l, op)
+                                                               : layout_rows(l, op));
         }
         switch (op->code) {
         case OP_convolve: return layout_convolve(l, op);

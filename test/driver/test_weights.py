@@ -100,6 +100,22 @@ def test_same_bits(network, model, tmp_path, options):
     assert not (tmp_path / "auto" / "model.weights").exists()
 
 
+def test_addresses_of_one_section(tmp_path):
+    """two constants of one section, read at steps whose ratio is a scale of an address: gcc 12 left the kernel out"""
+    processor.require("x86-64-v4")
+    rng, rows, inner, outputs = np.random.default_rng(0), 64, 64, 1000
+    constants = {"w": rng.integers(0, 256, (outputs, inner // 32, 16), np.uint8), "s": rng.random(outputs * inner // 32, np.float32)}
+    node = helper.make_node("MatMulNBits", ["x", "w", "s"], ["y"], domain="com.microsoft", K=inner, N=outputs, bits=4, block_size=32)
+    port = [helper.make_tensor_value_info(name, TensorProto.FLOAT, [rows, extent]) for name, extent in (("x", inner), ("y", outputs))]
+    graph = helper.make_graph([node], "g", port[:1], port[1:], [numpy_helper.from_array(a, n) for n, a in constants.items()])
+    opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), tmp_path / "m.onnx")
+    given = [rng.standard_normal((rows, inner), np.float32)]
+    got = [dnncc.run_host(dnncc.build_host(compiled(tmp_path / "m.onnx", tmp_path / weights, f"--weights={weights}", "--target=x86-64-v4"), ["-O2"], "gcc"), given)[0]
+           for weights in ("inline", *BESIDE)]
+    assert all(np.array_equal(y, got[0]) for y in got) and abs(got[0]).max() > 1
+
+
 def test_test_option(network, model, tmp_path):
     """--test --cc with each form"""
     program = dnncc.build_host(compiled(model, tmp_path / "plain"))
