@@ -63,6 +63,45 @@ static dim_t declared_symbol(struct onnx_import *im, const struct onnx_node *n, 
         return im->m->symbols[symbol].counted || is_given(im, symbol) ? DIM_NONE : s;
 }
 
+/* Returns the largest extent that an output of the model may have, as its file declares it; -1 where
+ * it leaves that open. */
+static int64_t largest_output(struct onnx_import *im)
+{
+        const Onnx__GraphProto *g = im->model->proto->graph;
+        int64_t most = 0;
+
+        for (size_t i = 0; i < g->n_output; i++) {
+                const Onnx__TypeProto__Tensor *t = onnx_tensor_type(g->output[i]);
+                struct onnx_declaration d = { 0 };
+                if (!t || !onnx_read_tensor_type(im, "output", t, &d) || d.rank < 0)
+                        return -1;
+                for (int k = 0; k < d.rank; k++) {
+                        int64_t extent = d.dims[k];
+                        if (extent < 0 && !dim_equal(d.symbols[k], DIM_NONE))
+                                extent = dim_bound(im->m, d.symbols[k]);
+                        if (extent < 0)
+                                return -1;
+                        most = compose_max(most, extent);
+                }
+        }
+        return most;
+}
+
+/* Returns the largest extent that inputs and outputs of the model may have, where its file declares
+ * the outputs; else -1. What lies between them is rarely larger. */
+static int64_t largest_port(struct onnx_import *im)
+{
+        const struct region *body = &im->b.region->function->body;
+        int64_t most = largest_output(im);
+
+        for (int i = 0; most >= 0 && i < body->argument_count; i++) {
+                const struct type *t = body->arguments[i].type;
+                for (int d = 0; t->kind == TYPE_TENSOR && d < t->rank; d++)
+                        most = compose_max(most, dim_bound(im->m, t->dims[d]));
+        }
+        return most;
+}
+
 int64_t onnx_counted_most(struct onnx_import *im, struct onnx_node *n, int output, int dimension)
 {
         const char *name;
@@ -74,6 +113,19 @@ int64_t onnx_counted_most(struct onnx_import *im, struct onnx_node *n, int outpu
         if (b && b->at_run) {
                 b->used = true;
                 return b->extent;
+        }
+        const int64_t most = b ? -1 : largest_port(im);
+        if (most >= 0) {
+                if (!im->model->guessed)
+                        diag_warning(im->diag,
+                                     "%s: extent %d of output %d depends on run-time values: at "
+                                     "most %" PRId64 " is allowed, the largest extent of inputs "
+                                     "and outputs; " DIAG_HINT("--dim %s=0..%" PRId64)
+                                     " allows more",
+                                     onnx_node_text(im, n->proto), dimension, output, most,
+                                     text_safe(im->arena, name, strlen(name)), 2 * most);
+                im->model->guessed = true;
+                return most;
         }
         onnx_unsupported(im, n,
                          "extent %d of output %d depends on run-time values: bound it by --dim "

@@ -149,6 +149,7 @@ struct onnx_model {
         bool skip;                      /* The node at hand is not supported; without it, a failure
                                          * is an error of the model. */
         bool contradicted;              /* Some value is not what the file declares it to be. */
+        bool guessed;                   /* The warning of a bound that nobody stated was printed. */
         const Onnx__NodeProto *origin;  /* It is the node at hand, before references to attributes
                                          * were filled in. */
         struct map *hiding;             /* These names hide an outer one, and were warned of. */

@@ -188,6 +188,21 @@ def test_loop_of_many_steps(tmp_path):
         dnncc.run_host(tmp_path / "c" / "host", [x, np.float32(0), np.int64(7)])
 
 
+def test_bound_of_ports(tmp_path):
+    """an extent between ports whose shapes are declared is bounded by the largest of these, with a warning; a run that finds more is an error"""
+    nodes = [node("Pad", ["x", "pads"], ["wide"]), node("ReduceSum", ["wide"], ["y"], keepdims=0)]
+    model = saved(tmp_path / "m.onnx", nodes, {"x": (F32, [4]), "pads": (I64, [2]), "z": (F32, [7])}, {"y": (F32, [])}, {})
+    done = dnncc.run([dnncc.DNNCC, model, "-o", tmp_path / "m.c"])
+    assert done.returncode == 0 and "at most 7 is allowed" in done.stderr and "--dim wide_count=0..14" in done.stderr, done.stderr
+    x, z = np.arange(4, dtype=np.float32), np.zeros(7, np.float32)
+    compared(model, tmp_path, [[x, np.array(pads, np.int64), z] for pads in ([0, 0], [2, 1], [-1, -2])], exact=False)
+    with pytest.raises(AssertionError, match="returned -4"):
+        dnncc.run_host(tmp_path / "c" / "host", [x, np.array([4, 4], np.int64), z])
+    open_result = saved(tmp_path / "o.onnx", nodes[:1], {"x": (F32, [4]), "pads": (I64, [2])}, {"wide": (F32, ["W"])}, {})
+    done = dnncc.run([dnncc.DNNCC, open_result, "-o", tmp_path / "m.c"])
+    assert done.returncode == dnncc.UNSUPPORTED and "--dim W=0..512" in done.stderr, done.stderr
+
+
 def test_loop_over_kept_rows(tmp_path):
     """a loop with an iteration for each row that Compress keeps"""
     inner = [helper.make_tensor_value_info(*spec) for spec in (("i", I64, []), ("c", BOOL, []), ("sum", F32, [4]), ("c2", BOOL, []), ("sum2", F32, [4]), ("row", F32, [4]))]
