@@ -236,7 +236,7 @@ static bool scores_made(struct compose *c, const struct compose_attention *a, st
                         struct value *k, struct value **scores)
 {
         const enum element e = value_element(q);
-        struct value *past = a->past_k ? build_extent(c->b, a->past_k, 2) : NULL;
+        struct value *past = a->past_k ? build_extent(c->b, a->past_k, 2) : a->before;
         struct value *x = compose_attention_scores(
                 c, q, k, a->scaled ? a->scale : 1 / sqrt((double)value_extent(q, 3)));
 

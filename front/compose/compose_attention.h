@@ -14,6 +14,8 @@ struct compose_attention {
         int64_t heads, groups;          /* They are read where operands have rank 3. */
         struct value *past_k, *past_v;  /* They have rank 4, and are put in front of k and v; or
                                          * they are NULL. */
+        struct value *before;           /* Where k and v have keys in front of the queries' own
+                                         * already, their number (i64); else NULL. */
         struct value *mask;             /* It broadcasts to [batch, heads, length, keys] from the
                                          * right. Floats are added to scores; a bool says which keys
                                          * count. Keys behind its end do not count. It may be
@@ -80,11 +82,11 @@ struct compose_attention_quantized {
 bool compose_attention_quantized(struct compose *c, const struct compose_attention_quantized *in,
                                  struct value **y, struct value **kept);
 
-/* Sets *added to what such a mask of keys adds to scores, f32 [batch, 1, steps, keys]: `filter`
- * where a key does not count, else 0; it is NULL where the mask hides none. Returns false after an
- * error. */
-bool compose_attention_filter(struct compose *c, struct value *mask, int64_t batch, int64_t steps,
-                              int64_t keys, double filter, struct value **added);
+/* Sets *added to what such a mask of keys adds to scores of the extents batch, steps, keys, f32
+ * [batch, 1, steps, keys]: `filter` where a key does not count, else 0; it is NULL where the mask
+ * hides none. Returns false after an error. */
+bool compose_attention_filter(struct compose *c, struct value *mask, const dim_t extents[3],
+                              double filter, struct value **added);
 /* Returns keys and values, [batch, heads, keys, size] each, as one value of element e that goes
  * into the next call: [2, batch, heads, keys, size]. */
 struct value *compose_attention_present(struct compose *c, struct value *k, struct value *v,

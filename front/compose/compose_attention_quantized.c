@@ -72,26 +72,33 @@ static struct value *behind_past(struct compose *c, const struct attention *a, s
         return past ? build_concat(c->b, (struct value *[]){ past, x }, 2, 2) : NULL;
 }
 
+/* Returns how many bounds of keys a mask of `extent` numbers has for each sequence: 1 or 2; 0 where
+ * it has none. */
+static int64_t bounds_of(dim_t extent, dim_t batch)
+{
+        return dim_equal(extent, batch)                                     ? 1
+               : dim_is_static(batch) && dim_is(extent, 2 * dim_extent(batch)) ? 2
+                                                                            : 0;
+}
+
 /* Finds which scores the mask hides, over t, which is [batch, steps, keys]: keys behind an end and
  * before a start of each sequence, or where the mask is 0. *hidden is NULL where the mask hides
  * none. */
 static bool hidden_keys(struct compose *c, struct value *mask, const struct type *t,
                         struct value **hidden)
 {
-        const int64_t batch = type_extent(t, 0), keys = type_extent(t, 2);
-
         *hidden = NULL;
         if (!mask)
                 return true;
-        const dim_t *d = mask->type->dims;
+        const dim_t *d = mask->type->dims, batch = t->dims[0], keys = t->dims[2];
         const int rank = value_rank(mask);
-        if (rank == 1 && (dim_is(d[0], batch) || dim_is(d[0], 2 * batch))) {
+        const int64_t ends = rank == 1 ? bounds_of(d[0], batch) : 0;
+        if (ends) {
                 const struct type *ints = type_with_element(c->m, t, E_I32);
                 struct value *key = build_iota(c->b, ints, 2);
                 mask = compose_reshape(
                         c, mask, 2,
-                        (const dim_t[]){ dim_of(dim_extent(d[0]) / compose_max(batch, 1)),
-                                         dim_of(batch) });
+                        (const dim_t[]){ dim_of(dim_is(batch, 0) ? 0 : ends), batch });
                 for (int64_t i = 0; mask && i < value_extent(mask, 0); i++) {
                         struct value *bound = compose_pick(c, mask, 0, i);
                         bound = compose_binary(
@@ -99,12 +106,12 @@ static bool hidden_keys(struct compose *c, struct value *mask, const struct type
                                 compose_spread(c, bound, ints, (const int64_t[]){ 0 }));
                         *hidden = *hidden ? compose_binary(c, OP_or, *hidden, bound) : bound;
                 }
-                return *hidden || !batch;
+                return *hidden || dim_is(batch, 0);
         }
-        bool fits = (rank == 2 && dim_is(d[0], batch) && dim_is(d[1], keys)) ||
-                    (rank == 3 && dim_is(d[0], batch) && dim_equal(d[1], t->dims[1]) &&
-                     dim_is(d[2], keys));
-        if (!fits && rank == 2 && dim_is(d[1], 1) && (dim_is(d[0], batch) || dim_is(d[0], 1)))
+        bool fits = (rank == 2 && dim_equal(d[0], batch) && dim_equal(d[1], keys)) ||
+                    (rank == 3 && dim_equal(d[0], batch) && dim_equal(d[1], t->dims[1]) &&
+                     dim_equal(d[2], keys));
+        if (!fits && rank == 2 && dim_is(d[1], 1) && (dim_equal(d[0], batch) || dim_is(d[0], 1)))
                 return true; /* The mask has one number for all keys, which changes no share. */
         if (!fits && rank == 4)
                 return compose_unsupported(c, "a mask of rank 4");
@@ -116,11 +123,10 @@ static bool hidden_keys(struct compose *c, struct value *mask, const struct type
         return *hidden != NULL;
 }
 
-bool compose_attention_filter(struct compose *c, struct value *mask, int64_t batch, int64_t steps,
-                              int64_t keys, double filter, struct value **added)
+bool compose_attention_filter(struct compose *c, struct value *mask, const dim_t each[3],
+                              double filter, struct value **added)
 {
-        const dim_t each[3] = { dim_of(batch), dim_of(steps), dim_of(keys) },
-                    scores[4] = { each[0], dim_of(1), each[1], each[2] };
+        const dim_t scores[4] = { each[0], dim_of(1), each[1], each[2] };
         const struct type *t = type_tensor(c->m, E_F32, 3, each);
         struct value *hidden;
 
@@ -174,7 +180,7 @@ struct value *compose_attention_present(struct compose *c, struct value *k, stru
 
         for (int i = 0; i < 2; i++) {
                 for (int d = 0; d < 4; d++)
-                        dims[d + 1] = dim_of(value_extent(parts[i], d));
+                        dims[d + 1] = parts[i]->type->dims[d];
                 parts[i] = compose_reshape(c, compose_cast(c, parts[i], e), 5, dims);
                 if (!parts[i])
                         return NULL;

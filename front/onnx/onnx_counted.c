@@ -63,8 +63,8 @@ static dim_t declared_symbol(struct onnx_import *im, const struct onnx_node *n, 
         return im->m->symbols[symbol].counted || is_given(im, symbol) ? DIM_NONE : s;
 }
 
-/* Returns the largest extent that an output of the model may have, as its file declares it; -1 where
- * it leaves that open. */
+/* Returns the largest extent that an output of the model may have, as its file declares it; -1
+ * where it leaves that open. */
 static int64_t largest_output(struct onnx_import *im)
 {
         const Onnx__GraphProto *g = im->model->proto->graph;

@@ -33,12 +33,12 @@ static bool attention_read(struct onnx_import *im, struct onnx_node *n, struct c
 /* Joins the mask of keys and the bias of scores as one value that is added to scores, in
  * a->mask. */
 static bool mask_joined(struct onnx_import *im, struct compose_attention *a, struct value *mask,
-                        struct value *bias, int64_t keys, double filter)
+                        struct value *bias, dim_t keys, double filter)
 {
+        const dim_t scores[3] = { a->q->type->dims[0], a->q->type->dims[1], keys };
         struct value *hidden = NULL;
 
-        if (mask && !compose_attention_filter(im->c, mask, value_extent(a->q, 0),
-                                              value_extent(a->q, 1), keys, filter, &hidden))
+        if (mask && !compose_attention_filter(im->c, mask, scores, filter, &hidden))
                 return false;
         if (bias && value_rank(bias) != 4)
                 return compose_invalid(im->c, "the bias of the scores is %s, want rank 4",
@@ -141,6 +141,13 @@ static struct value *finite_scores(struct onnx_import *im, struct value *scores)
         return compose_with(im->c, OP_max, scores, -FLT_MAX);
 }
 
+/* Returns how many keys there are with those of the past, which has them in dimension d, where
+ * there is one. */
+static dim_t keys_behind(struct onnx_import *im, const struct value *past, int d, dim_t keys)
+{
+        return past ? dim_binary(im->m, DIM_ADD, past->type->dims[d], keys) : keys;
+}
+
 /* Takes apart queries, keys and values that are packed: [batch, steps, heads, 3, size], or keys and
  * values [batch, steps, heads, 2, size]. */
 static bool unpacked(struct onnx_import *im, struct onnx_node *n, struct compose_attention *a)
@@ -197,12 +204,12 @@ bool onnx_import_multi_head_attention(struct onnx_import *im, struct onnx_node *
         struct value *mask = onnx_input(n, 4), *past = NULL;
         const int64_t of_q = value_extent(a.q, 2), of_k = rank == 3 ? value_extent(a.k, 2) : 0,
                       of_v = rank == 3 ? value_extent(a.v, 2) : 0;
-        int64_t keys = shares ? value_extent(a.past_k, 2)
-                              : value_extent(a.k, rank == 3 ? 1 : 2) +
-                                        (a.past_k ? value_extent(a.past_k, 2) : 0);
+        dim_t keys = shares ? a.past_k->type->dims[2]
+                            : keys_behind(im, a.past_k, 2, a.k->type->dims[rank == 3 ? 1 : 2]);
         if (shares && mask && value_rank(mask) > 1)     /* The mask is that of the keys so far, not
                                                          * of the whole cache. */
-                keys = compose_min(keys, value_extent(mask, value_rank(mask) - 1));
+                keys = dim_of(compose_min(dim_extent(keys),
+                                          value_extent(mask, value_rank(mask) - 1)));
         if (bias && (value_rank(bias) != 1 || value_extent(bias, 0) < of_q + of_k + of_v))
                 return onnx_invalid(im, n, "the bias is %s, want %lld numbers",
                                     type_text(im->arena, im->m, bias->type),
@@ -315,7 +322,7 @@ bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
         if (mask && value_rank(mask) == 2)      /* The mask is that of the keys so far, not of the
                                                  * whole cache. */
                 keys = compose_min(keys, value_extent(mask, 1));
-        if (!mask_joined(im, &a, mask, scores_bias, keys, filter) ||
+        if (!mask_joined(im, &a, mask, scores_bias, dim_of(keys), filter) ||
             !compose_attention(im->c, &a, &result))
                 return false;
         onnx_output(n, 1, buffer ? kept[0] : result.k);
@@ -332,6 +339,34 @@ bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
 static struct value *past_of(struct onnx_import *im, struct value *past, int64_t which)
 {
         return past ? build_gather(&im->b, past, compose_integer(im->c, E_I64, which), 0) : NULL;
+}
+
+/* Puts the keys and values of this call behind those of `past`, whose number a run gives, and reads
+ * both where they lie then: so that the past may be state, which grows in place. Returns present,
+ * or NULL after an error. */
+static struct value *past_grown(struct onnx_import *im, struct compose_attention *a,
+                                struct value *past)
+{
+        const bool divides = value_extent(a->k, 2) % a->heads == 0;
+        struct value *k = divides ? of_heads(im, a->k, a->heads) : NULL;
+        struct value *v = k && a->v->type == a->k->type ? of_heads(im, a->v, a->heads) : NULL;
+        struct value *next = v ? compose_attention_present(im->c, k, v, value_element(past)) : NULL;
+        struct value *both[2] = { past, next };
+        bool fits = next != NULL;
+
+        for (int d = 0; d < 5 && fits; d++)
+                fits = d == 3 || dim_equal(past->type->dims[d], next->type->dims[d]);
+        if (!fits) {
+                compose_invalid(im->c, "past is %s for keys %s and values %s",
+                                compose_text(im->c, past->type), compose_text(im->c, a->k->type),
+                                compose_text(im->c, a->v->type));
+                return NULL;
+        }
+        struct value *present = build_concat(&im->b, both, 2, 3);
+        a->before = build_extent(&im->b, past, 3);
+        a->k = past_of(im, present, 0);
+        a->v = past_of(im, present, 1);
+        return present && a->before && a->k && a->v ? present : NULL;
 }
 
 /* Reads the widths of the projections to queries, keys and values: a third of the weights' columns
@@ -397,18 +432,24 @@ bool onnx_import_fused_attention(struct onnx_import *im, struct onnx_node *n)
         a.q = compose_part(im->c, all, 2, 0, widths[0]);
         a.k = compose_part(im->c, all, 2, widths[0], widths[1]);
         a.v = compose_part(im->c, all, 2, widths[0] + widths[1], widths[2]);
-        a.past_k = past_of(im, past, 0);
-        a.past_v = past_of(im, past, 1);
-        const int64_t keys = value_extent(x, 1) + (past ? value_extent(past, 3) : 0);
-        if (!a.q || !a.k || !a.v || (past && (!a.past_k || !a.past_v)) ||
-            !mask_joined(im, &a, onnx_input(n, 3), scores_bias, keys, filter) ||
+        if (!a.q || !a.k || !a.v)
+                return false;
+        const dim_t keys = keys_behind(im, past, 3, x->type->dims[1]);
+        struct value *present = NULL;
+        if (past && dim_is_static(past->type->dims[3])) {
+                a.past_k = past_of(im, past, 0);
+                a.past_v = past_of(im, past, 1);
+                if (!a.past_k || !a.past_v)
+                        return false;
+        } else if (past && !(present = past_grown(im, &a, past))) {
+                return false;
+        }
+        if (!mask_joined(im, &a, onnx_input(n, 3), scores_bias, keys, filter) ||
             !compose_attention(im->c, &a, &result))
                 return false;
-        if (onnx_wants(n, 1) &&
-            !onnx_output(n, 1,
-                         compose_attention_present(im->c, result.k, result.v, value_element(x))))
-                return false;
-        return onnx_output(n, 0, result.y);
+        if (onnx_wants(n, 1) && !present)
+                present = compose_attention_present(im->c, result.k, result.v, value_element(x));
+        return (!onnx_wants(n, 1) || onnx_output(n, 1, present)) && onnx_output(n, 0, result.y);
 }
 
 /* Returns the positions [batch, length] of x, as given, or from a number on, one after the
