@@ -38,6 +38,9 @@ struct emit;
 struct kernel_request;
 struct loop_buffer;
 
+/* From so many rows on, attention of as many keys as a run gives is one kernel. */
+enum { ATTENTION_OPEN_ROWS = 4 };
+
 /* Does a kernel with this region and result compute attention? Fills in `attention` then. */
 bool attention_find(const struct region *region, struct value *result, struct attention *attention);
 

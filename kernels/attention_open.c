@@ -12,7 +12,8 @@
  *          y = shares * values, epilogue                                 register tiles
  *
  * The operands are read by their element functions, so whatever moves them (heads that are a
- * dimension of rows, keys that several heads share) is part of the kernel. All memory has room for
+ * dimension of rows, keys that several heads share) is part of the kernel. Values that lie one
+ * behind the other, as those of a cache do, are not copied. All memory has room for
  * the bounds; the shapes of tiles are constants, and the last rows are in smaller tiles
  * (state_each_tile). The columns of the last panel that do not exist are computed, but not stored.
  * Where a mask hides the columns behind a row's own (is_causal), a tile ends with the last column
@@ -36,6 +37,8 @@ struct block {
         int64_t inner, depth;           /* A query has `inner` channels, a value `depth`. */
         int64_t panel, wide;            /* A panel has this many columns; a value takes `wide`
                                          * elements in memory. */
+        bool in_place;                  /* Values are read where they lie, one behind the other. */
+        struct access at_values;
         int64_t width;                  /* A row of scores takes this many elements. */
         int tasks;
         struct memory queries, keys, values, scores;
@@ -76,6 +79,41 @@ static void store(struct block *b, const struct memory *memory, struct loop_expr
         emit_store(b->first.e, memory->buffer, plus(b->first.e, memory->at, at), value);
 }
 
+/* Do the values of a group lie one behind the other, in whole vectors? */
+static bool lie_in_rows(struct block *b, const struct region *region)
+{
+        const struct op *op = b->a.second;
+        struct access *at = &b->at_values;
+        const int64_t *batch = op_ints(op, "batch_b", NULL),
+                      column = *op_ints(op, "contract_b", NULL);
+        const struct value *v = op_operand(op, 1);
+        if (b->wide != b->depth || v->type->element != E_F32 ||
+            !access_read(region, op_operand(op, 1), at) || at->value->type->element != E_F32 ||
+            emit_local(b->first.e, at->value)->inside)
+                return false;
+        for (int d = 0; d < RANK; d++) {
+                const bool outer = d == batch[0] || d == batch[1];
+                const int64_t dense = d == column ? b->wide : 1;
+                if (!access_is_known(at, d) || (!outer && at->stride[d] != dense))
+                        return false;
+        }
+        return true;
+}
+
+/* Has the values read where they lie. */
+static void find_values(struct block *b)
+{
+        struct emit *e = b->first.e;
+        const struct access *at = &b->at_values;
+        const int64_t *batch = op_ints(b->a.second, "batch_b", NULL);
+        struct loop_expr *start = plus(e, number(e, at->offset),
+                                       plus(e, times(e, b->image, at->stride[batch[0]]),
+                                            times(e, b->group, at->stride[batch[1]])));
+        b->values = (struct memory){ emit_parameter(e, at->value),
+                                     emit_let(e, "values_at", start) };
+        b->second.ws = b->values.buffer;
+}
+
 /* Packs the first `count` keys of a panel. */
 static void pack_panel(struct block *b, struct loop_expr *panel, struct loop_expr *count)
 {
@@ -97,6 +135,10 @@ static void pack(struct block *b)
         pack_panel(b, emit_for(e, "panel", number(e, 0), whole), number(e, b->panel));
         emit_end(e);
         pack_panel(b, whole, minus(e, b->all, times(e, whole, b->panel)));
+        if (b->in_place) {
+                find_values(b);
+                return;
+        }
         struct loop_expr *c = emit_for(e, "c", number(e, 0), b->all);
         struct loop_expr *d = emit_for(e, "d", number(e, 0), number(e, b->depth));
         store(b, &b->values, plus(e, times(e, c, b->wide), d), element_of(b, b->a.second, 1, d, c));
@@ -418,6 +460,7 @@ static bool prepare(struct block *b, struct emit *e, const struct region *region
         b->depth = type_extent(op_result(second)->type, COLUMN);
         b->panel = (int64_t)b->first.schedule.vectors * lanes;
         b->wide = round_up(b->depth, lanes);
+        b->in_place = lie_in_rows(b, region);
         b->all = emit_extent(e, b->a.scores->type, COLUMN);
         b->tasks = b->second.schedule.row_tasks;
         const int64_t most = dim_bound(e->m, b->a.scores->type->dims[COLUMN]);
@@ -442,7 +485,8 @@ bool attention_open(struct emit *e, const struct kernel_request *request,
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, b.tasks)), *from, *to;
         emit_loop(e, 1, b.tasks > 1);
         b.keys = allocate(&b, "keys", panels * b.panel * b.inner, task);
-        b.values = allocate(&b, "values", b.width * b.wide, task);
+        if (!b.in_place)
+                b.values = allocate(&b, "values", b.width * b.wide, task);
         b.queries = allocate(&b, "queries", size * b.inner, task);
         b.scores = allocate(&b, "scores", size * b.width, task);
         b.inverse = allocate(&b, "inverse", b.a.powers ? size : 1, task);

@@ -124,13 +124,38 @@ static bool key_counts(struct compose *c, struct value *lengths, dim_t batch,
         return *counts != NULL;
 }
 
+/* The rows of a product are the queries of so many heads, head after head; each has `length`. */
+struct head_rows { int64_t heads; dim_t length; };
+
+/* Returns a mask that is alike for all heads with the rows of each of them. */
+static struct value *mask_of_rows(struct compose *c, struct value *mask, const struct head_rows *in)
+{
+        const int rank = mask ? value_rank(mask) : 0;
+        dim_t wide[RANK_MAX], flat[RANK_MAX];
+        int64_t to[RANK_MAX];
+
+        if (!mask || in->heads == 1 || rank < 2 || rank > 4 ||
+            dim_is(mask->type->dims[rank - 2], 1))
+                return mask;
+        for (int d = 0; d < rank; d++) {
+                to[d] = d + (d >= rank - 2);
+                wide[to[d]] = flat[d] = mask->type->dims[d];
+        }
+        wide[rank - 2] = dim_of(in->heads);
+        flat[rank - 2] = dim_binary(c->m, DIM_MUL, flat[rank - 2], wide[rank - 2]);
+        mask = compose_spread(
+                c, mask, type_tensor(c->m, value_element(mask), rank + 1, wide), to);
+        return compose_reshape(c, mask, rank, flat);
+}
+
 /* Returns -inf where the key is later than the query, else 0. Query i stands at key i + past or,
  * with counts, so that the last query stands at the last key that counts. */
-static struct value *look_ahead(struct compose *c, const struct type *t, struct value *past,
-                                struct value *counts)
+static struct value *look_ahead(struct compose *c, const struct type *t, const struct head_rows *in,
+                                struct value *past, struct value *counts)
 {
         int64_t none;
-        const struct type *square = type_tensor(c->m, E_I64, 2, t->dims + 2);
+        const struct type *square =
+                type_tensor(c->m, E_I64, 2, (const dim_t[]){ in->length, t->dims[3] });
         struct value *query = build_iota(c->b, square, 0), *key = build_iota(c->b, square, 1);
         if (!counts) {
                 if (past && (!value_is_constant(past) || !value_ints(past, &none, 1, &(int){ 0 }) ||
@@ -148,23 +173,66 @@ static struct value *look_ahead(struct compose *c, const struct type *t, struct 
                                         all, in_order);
                 query = query && counts ? add(c, query, counts) : NULL;
         }
-        return query && key ? bias_of(c, t->element, NULL, compose_binary(c, OP_lt, query, key))
-                            : NULL;
+        struct value *later = query && key ? compose_binary(c, OP_lt, query, key) : NULL;
+        return bias_of(c, t->element, NULL, mask_of_rows(c, later, in));
+}
+
+/* Is there one query, which stands at the last key, of as many keys as a run gives? It sees all. */
+static bool is_step(const struct compose_attention *a, const struct type *t, dim_t length)
+{
+        return a->past_k && !a->lengths && !dim_is_static(t->dims[3]) && dim_is(length, 1) &&
+               dim_is(a->k->type->dims[value_rank(a->k) == 4 ? 2 : 1], 1);
+}
+
+/* ---- heads that share keys, as rows ---- */
+
+/* Where a run gives rows or keys, the queries of all heads that share keys are rows of one product;
+ * where extents are known, simplify does the same. */
+static bool makes_rows(const struct compose_attention *a, const struct value *q,
+                       const struct value *k)
+{
+        const struct value *mask = a->mask;
+        const int rank = mask ? value_rank(mask) : 0;
+        return (!type_is_static(q->type) || !type_is_static(k->type)) && !a->sink && !a->lengths &&
+               value_extent(q, 1) != value_extent(k, 1) &&
+               (rank < 3 || dim_is(mask->type->dims[rank - 3], 1));
+}
+
+static struct value *heads_as_rows(struct compose *c, struct value *q, const struct head_rows *in)
+{
+        const dim_t *d = q->type->dims;
+        const dim_t dims[4] = { d[0], dim_of(dim_extent(d[1]) / in->heads),
+                                dim_binary(c->m, DIM_MUL, d[2], dim_of(in->heads)), d[3] };
+
+        return in->heads == 1 ? q : compose_reshape(c, q, 4, dims);
+}
+
+/* Returns v, whose rows are those of several heads, with a dimension of heads. */
+static struct value *heads_apart(struct compose *c, struct value *v, const struct head_rows *in)
+{
+        if (!v || in->heads == 1)
+                return v;
+        const dim_t dims[4] = { v->type->dims[0], dim_of(value_extent(v, 1) * in->heads),
+                                in->length, v->type->dims[3] };
+        return compose_reshape(c, v, 4, dims);
 }
 
 /* Returns the scores, but -inf where the mask, the order of keys or a length of a sequence
  * forbids them. */
 static struct value *masked(struct compose *c, const struct compose_attention *a,
-                            struct value *scores, struct value *past)
+                            const struct head_rows *in, struct value *scores, struct value *past)
 {
-        struct value *counts, *bias = NULL;
+        struct value *counts, *bias = NULL, *mask = mask_of_rows(c, a->mask, in);
 
-        if (!scores || !mask_bias(c, a->mask, scores->type, &bias) ||
+        if (a->mask && !mask)
+                return NULL;
+        if (!scores || !mask_bias(c, mask, scores->type, &bias) ||
             !key_counts(c, a->lengths, scores->type->dims[0], &counts))
                 return NULL;
         const struct type *t = scores->type;
-        if (a->causal)
-                bias = with_bias(c, bias, look_ahead(c, t, past, a->early_text ? NULL : counts));
+        if (a->causal && !is_step(a, t, in->length))
+                bias = with_bias(
+                        c, bias, look_ahead(c, t, in, past, a->early_text ? NULL : counts));
         if (counts) {
                 const dim_t row[4] = { t->dims[0], dim_of(1), dim_of(1), t->dims[3] };
                 const struct type *index = type_tensor(c->m, E_I64, 4, row);
@@ -233,7 +301,7 @@ bool compose_attention_fits(struct compose *c, const struct value *q, const stru
 
 /* Makes the scores at each of their stages. Returns false after an error. */
 static bool scores_made(struct compose *c, const struct compose_attention *a, struct value *q,
-                        struct value *k, struct value **scores)
+                        struct value *k, const struct head_rows *in, struct value **scores)
 {
         const enum element e = value_element(q);
         struct value *past = a->past_k ? build_extent(c->b, a->past_k, 2) : a->before;
@@ -246,7 +314,7 @@ static bool scores_made(struct compose *c, const struct compose_attention *a, st
                 x = times(c, x, a->softcap);
         }
         scores[SCORES_CAPPED] = x;
-        scores[SCORES_MASKED] = x = masked(c, a, x, past);
+        scores[SCORES_MASKED] = x = masked(c, a, in, x, past);
         x = compose_cast(c, x, a->precision == E_F64 ? E_F64 : compose_wide_element(e));
         scores[SCORES_SHARES] = compose_cast(c, shares_of(c, a, x), e);
         return scores[SCORES_SHARES] != NULL;
@@ -265,10 +333,16 @@ bool compose_attention(struct compose *c, const struct compose_attention *a,
                 return false;
         int64_t heads = value_extent(q, 1);
         const dim_t to[4] = { q->type->dims[0], dim_of(heads), q->type->dims[2], v->type->dims[3] };
-        if (!compose_type(c, value_element(q), 4, to) || !scores_made(c, a, q, k, result->scores))
+        const struct head_rows rows = { makes_rows(a, q, k) ? heads / value_extent(k, 1) : 1,
+                                        to[2] };
+        if (!compose_type(c, value_element(q), 4, to) || !(q = heads_as_rows(c, q, &rows)) ||
+            !scores_made(c, a, q, k, &rows, result->scores))
                 return false;
-        v = compose_for_heads(c, compose_cast(c, v, value_element(q)), heads);
-        struct value *y = compose_matmul(c, result->scores[SCORES_SHARES], v);
+        v = compose_for_heads(c, compose_cast(c, v, value_element(q)), value_extent(q, 1));
+        struct value *y = heads_apart(
+                c, compose_matmul(c, result->scores[SCORES_SHARES], v), &rows);
+        for (int i = 0; i < SCORES_COUNT; i++)
+                result->scores[i] = heads_apart(c, result->scores[i], &rows);
         if (value_rank(a->q) == 3)
                 y = compose_reshape(
                         c, transposed(c, y, 0, 2, 1, 3), 3,

@@ -406,7 +406,7 @@ static bool set_by_engine(const struct attention *a, const struct target *target
 static bool set_open(const struct attention *a, const struct schedule_machine *machine,
                      const struct pass_context *context, struct arena *arena)
 {
-        enum { VECTORS = 2, LEAST_ROWS = 4 };
+        enum { VECTORS = 2 };
         const struct target *target = machine->target;
         const struct multiply *m = multiply_for(target, E_F32, E_F32, false);
         const struct module *module = op_module(a->first);
@@ -417,7 +417,7 @@ static bool set_open(const struct attention *a, const struct schedule_machine *m
         const bool one = dim_is(a->scores->type->dims[0], 1);
         int64_t most = schedule_positions(target, m, VECTORS, 2);
         most = most < fit ? most : fit;
-        if (context->exact || rows < LEAST_ROWS || most < LEAST_ROWS)
+        if (context->exact || rows < ATTENTION_OPEN_ROWS || most < ATTENTION_OPEN_ROWS)
                 return false;
         struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         s.columns = (int)(most < rows ? most : rows);

@@ -65,7 +65,8 @@ bool layout_dot_blocks(struct layout *l, struct op *op)
             (zeros && !value_is_constant(op_operand(op, ZEROS))))
                 return layout_refuse(l, REMARK_layout_packing);
         struct value *operands[OPERAND_ROW_MAX];
-        int64_t rows = dim_bound(l->m, op_operand(op, 0)->type->dims[2]), outputs = op_int(op, "outputs"),
+        int64_t rows = dim_bound(l->m, op_operand(op, 0)->type->dims[2]),
+                outputs = op_int(op, "outputs"),
                 vectors = multiply_few(l->context->target, m, outputs, rows);
         if (!stays_small(&p, outputs, vectors * m->outputs))
                 return layout_refuse(l, REMARK_layout_padding);

@@ -17,6 +17,7 @@
  * Rows are not blocked: a row of a is all of its K channels, a row of the result all of its N
  * outputs. Element-wise operations that follow are built on the rows, so that they can be the
  * contraction's epilogue; the logical value is a reshape away. */
+#include "kernels/attention.h"
 #include "passes/layout/layout.h"
 
 #include <string.h>
@@ -283,6 +284,23 @@ static bool opens_rows(const struct matrix *a, const struct matrix *b, bool turn
                                 dim_is_static(a->of[CONTRACT]) && a->of[FREE].code != DIM_NONE.code;
 }
 
+/* Is v multiplied again, behind operations on its rows, as the scores of attention are? Such
+ * products become one kernel (passes/fuse/attention.c). */
+static bool is_multiplied(const struct value *v, int depth)
+{
+        enum { DEPTH_MAX = 12 };
+        for (const struct use *u = v->uses; u && depth < DEPTH_MAX; u = u->next) {
+                const struct op *user = u->user;
+                const enum opcode code = user->code;
+                const bool rows = op_info[code].traits & TRAIT_ELEMENTWISE || code == OP_reduce ||
+                                  code == OP_broadcast || code == OP_reshape;
+                if ((code == OP_dot && !op_is_static(user)) ||
+                    (rows && is_multiplied(op_result(user), depth + 1)))
+                        return true;
+        }
+        return false;
+}
+
 bool layout_dot(struct layout *l, struct op *op)
 {
         static const int order[] = { BATCH, FREE, CONTRACT };
@@ -290,6 +308,9 @@ bool layout_dot(struct layout *l, struct op *op)
         bool turned = is_turned(&a, &b), open = !op_is_static(op);
         if (open && !opens_rows(&a, &b, turned))
                 return layout_refuse(l, REMARK_layout_empty);
+        if (open && turned && a.extent[FREE] >= ATTENTION_OPEN_ROWS &&
+            is_multiplied(op_result(op), 0))
+                return layout_refuse(l, REMARK_layout_attention);
         if (turned) {
                 struct matrix rows = a;
                 a = b;

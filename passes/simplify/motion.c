@@ -5,6 +5,7 @@
 #include "passes/simplify/ranges.h"
 #include "passes/simplify/simplify.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- the same elements under other extents ---- */
@@ -484,23 +485,43 @@ struct value *simplify_result_factor(struct builder *b, const struct op *dot, in
         return build_broadcast(b, source, t, to);
 }
 
+/* May operand i have no elements to add up? A run may give how many there are. */
+static bool may_add_none(const struct op *op, int i)
+{
+        const struct type *t = op_operand(op, i)->type;
+        int count = 0;
+        const int64_t *contracted =
+                op->code == OP_dot ? op_ints(op, i ? "contract_b" : "contract_a", &count) : NULL;
+        bool none = !contracted && !type_is_static(t);
+        for (int k = 0; k < count; k++)
+                none = none || !dim_is_static(t->dims[contracted[k]]);
+        return none;
+}
+
 /* Moves a factor of all products of a sum behind it, where an epilogue multiplies the sum at no
  * cost. A sum of no products is 0, even where the factor is infinite, as the inverse sum of a
  * softmax of no columns is. */
 static struct value *scale_sums(struct builder *b, struct op *op, int first)
 {
         const struct type *t = op->results[0].type;
-        if (!type_is_static(t) || !element_is_float(t->element))
+        if (!type_is_bound(b->m, t) || !element_is_float(t->element))
                 return NULL;
         for (int i = first; i < 2; i++) {
                 struct value *product = op_operand(op, i),
                              *operands[] = { op_operand(op, 0), op_operand(op, 1) };
                 if (!op_is(product, OP_mul) || !value_has_one_use(product) ||
-                    product->type->element != t->element || !type_elements(product->type))
+                    product->type->element != t->element ||
+                    !type_most_elements(b->m, product->type))
                         continue;
                 for (int j = 0; j < 2; j++) {
+                        double number;
+                        const bool finite = value_is_splat(op_operand(product->op, j), &number) &&
+                                            isfinite(number);
                         struct value *factor =
-                                simplify_result_factor(b, op, i, op_operand(product->op, j));
+                                finite || !may_add_none(op, i)
+                                        ? simplify_result_factor(b, op, i,
+                                                                 op_operand(product->op, j))
+                                        : NULL;
                         if (!factor)
                                 continue;
                         operands[i] = op_operand(product->op, 1 - j);
@@ -591,14 +612,14 @@ struct value *rewrite_convolve_scaled(struct builder *b, struct op *op,
 
 /* y [.., G, S, D] repeated as [.., G * times, S, D], each index along `dim` several times: keys and
  * values that a group of heads shares. */
-struct repeated { struct value *y; int dim; int64_t times; };
+struct repeated { struct value *y; int dim; dim_t times; };
 
 /* Is v = reshape(broadcast y), where the broadcast adds one dimension behind `dim`, and the reshape
  * makes the two one? */
 static bool repeats_of(struct builder *b, struct value *v, struct repeated *r)
 {
         if (!op_is(v, OP_reshape) || !op_is(op_operand(v->op, 0), OP_broadcast) ||
-            !type_is_static(v->type) || !type_elements(v->type))
+            !type_most_elements(b->m, v->type))
                 return false;
         const struct op *broadcast = op_operand(v->op, 0)->op;
         const struct type *x = op_operand(broadcast, 0)->type, *wide = broadcast->results[0].type;
@@ -613,10 +634,12 @@ static bool repeats_of(struct builder *b, struct value *v, struct repeated *r)
         if (wide->rank != v->type->rank + 1 || __builtin_popcount(put_in) != 1 || put_in == 1)
                 return false;
         r->dim = __builtin_ctz(put_in) - 1;
-        r->times = type_extent(wide, r->dim + 1);
+        r->times = wide->dims[r->dim + 1];
         for (int d = 0; d < v->type->rank; d++) {
                 dims[d] = wide->dims[d + (d > r->dim)];
-                if (!dim_is(v->type->dims[d], dim_extent(dims[d]) * (d == r->dim ? r->times : 1)))
+                const dim_t all =
+                        d == r->dim ? dim_binary(b->m, DIM_MUL, dims[d], r->times) : dims[d];
+                if (!dim_equal(v->type->dims[d], all))
                         return false;
         }
         return (r->y = build_reshape(b, op_operand(broadcast, 0), v->type->rank, dims)) != NULL;
@@ -634,7 +657,7 @@ struct value *rewrite_dot_repeated(struct builder *b, struct op *op, struct pass
         int count;
         const int64_t *batch_a = op_ints(op, "batch_a", &count),
                       *batch_b = op_ints(op, "batch_b", &count);
-        if (!count || !type_is_static(t) || !repeats_of(b, perm ? op_operand(v->op, 0) : v, &r))
+        if (!count || !repeats_of(b, perm ? op_operand(v->op, 0) : v, &r))
                 return NULL;
         int64_t head = batch_a[count - 1], repeated = batch_b[count - 1];
         if ((perm ? perm[repeated] : repeated) != r.dim || head + 1 == x->type->rank ||
@@ -643,8 +666,8 @@ struct value *rewrite_dot_repeated(struct builder *b, struct op *op, struct pass
         dim_t dims[RANK_MAX], results[RANK_MAX];
         memcpy(dims, x->type->dims, sizeof *dims * (size_t)x->type->rank);
         memcpy(results, t->dims, sizeof *results * (size_t)t->rank);
-        dims[head] = results[count - 1] = dim_of(dim_extent(results[count - 1]) / r.times);
-        dims[head + 1] = results[count] = dim_of(dim_extent(results[count]) * r.times);
+        dims[head] = results[count - 1] = r.y->type->dims[r.dim];
+        dims[head + 1] = results[count] = dim_binary(b->m, DIM_MUL, results[count], r.times);
         struct value *operands[] = { build_reshape(b, x, x->type->rank, dims),
                                      perm ? build_transpose(b, r.y, perm) : r.y };
         struct value *y = value_build(b, OP_dot, operands, 2, op->attrs,

@@ -85,6 +85,10 @@ LAYOUT = {
                ': <1 x 16 x 11 x 11 x f32>    ; "a"'),
     "groups": ("<1 x 66 x 8 x 8 x f32>", '%0 = convolve(%x, <66 x 6 x 1 x 1 x f32> 0.5) groups=11 : <1 x 66 x 8 x 8 x f32>    ; "a"'),
     "small": ("<2 x 2 x f32>", f'%0 = dot(%x, %x) {DOT} : <2 x 2 x f32>    ; "a"'),
+    "attention": ('<1 x 2 x 8 x 64 x f32>, %y "y": <1 x 2 x N x 64 x f32>',
+                  '%0 = dot(%x, %y) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[3] : <1 x 2 x 8 x N x f32>    ; "a"\n'
+                  '  %1 = exp(%0) : <1 x 2 x 8 x N x f32>\n'
+                  '  %2 = dot(%1, %y) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[2] : <1 x 2 x 8 x 64 x f32>'),
     "packing": ('<1 x 400 x f32>, %y "y": <400 x 100 x f32>', f'%0 = dot(%x, %y) {DOT} : <1 x 100 x f32>    ; "a"'),
     "padding": ('<1 x 1 x 1 x 640 x i8>, %p "p": <1 x 1 x 1 x 20 x f32>, %t "t": <1 x 1 x 1 x 20 x i32>', BLOCKS.format(17, 20), "--target=x86-64-v4-vnni"),
     "equal": ("<1 x 2048 x f32>", f'%0 = dot(%x, <2048 x 2048 x f32> 0.5) {DOT} : <1 x 2048 x f32>    ; "a"'),
@@ -220,7 +224,8 @@ def test_models(tmp_path):
 def module(folder, port, body):
     """m.dnn, of one input (or more) and the last value of the body"""
     last = re.findall(r"^  (%\w+)|^(%\w+)", body, re.MULTILINE)[-1]
-    (folder / "m.dnn").write_text(f'dnn 1\nmodule "m"\nfunc @main(%x "x": {port}) -> ("y0") {{\n  {body.strip()}\n  yield({last[0] or last[1]})\n}}\n')
+    symbol = "symbol N in [1, 2048]\n" if "x N x" in port else ""
+    (folder / "m.dnn").write_text(f'dnn 1\nmodule "m"\n{symbol}func @main(%x "x": {port}) -> ("y0") {{\n  {body.strip()}\n  yield({last[0] or last[1]})\n}}\n')
     return folder / "m.dnn"
 
 

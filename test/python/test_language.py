@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: MIT
+"""A language model as onnxruntime's model builder writes it: a prompt, then steps, as entries on one state, give what onnxruntime gives of all tokens at once."""
+import pathlib
+import sys
+
+import numpy as np
+import onnxruntime
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / folder) for folder in ("python", "test/bench", "test/support")]
+import dnncc  # noqa: E402
+import llama  # noqa: E402
+import processor  # noqa: E402
+
+LAYERS, ROOM, TOKENS = 2, 40, 50
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3", "x86-64-v4", "native"])
+@pytest.mark.parametrize("groups", [1, 2, 4], ids=lambda n: f"{n} groups")
+@pytest.mark.parametrize("accuracy", [0, 4])
+@pytest.mark.sample(3)
+def test_prompt_and_steps(accuracy, groups, target, tmp_path):
+    if target.startswith("x86"):
+        processor.require(target)
+    path = tmp_path / "m.onnx"
+    llama.Llama(LAYERS, 64, 4, groups, 16, 96, TOKENS, ROOM, accuracy).save(path)
+    model = dnncc.compile(path, dim={"P": f"0..{ROOM - 8}", "T": "P+N"}, entry=["prompt:N=1..8", "step:N=1"], state={"past_key_values.*": "present.*"},
+                          target=target, cache=False)
+    peer = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+    ids = np.random.default_rng(3).integers(0, TOKENS, (1, 19))
+    empty = np.zeros((1, groups, 0, 16), np.float32)
+    caches = {f"past_key_values.{layer}.{part}": empty for layer in range(LAYERS) for part in ("key", "value")}
+    want = peer.run(["logits"], {"input_ids": ids, "attention_mask": np.ones_like(ids), **caches})[0]
+    sequence, at, got = model.sequence(), 0, []
+    for count in 8, 1, 5, *[1] * 5:
+        run = sequence.entry("step" if count == 1 else "prompt")
+        got.append(np.reshape(run(ids[:, at:at + count], np.ones((1, at + count), np.int64)), (count, TOKENS)))
+        at += count
+    # rounded to 8 bits, a number that lies between two of them may become either
+    np.testing.assert_allclose(np.concatenate(got), want[0], rtol=0, atol=2e-4 if accuracy == 0 else 0.2)
+    assert want.std() > 0.2
