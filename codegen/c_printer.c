@@ -155,8 +155,8 @@ static void put_tile_guard(const struct c_writer *w, struct text *out)
  * a null pointer, behind which nothing happens, and leaves out calls of the kernel. */
 static const char address_guard[] =
         "\n"
-        "/* No access is taken for one of a null pointer, however its address is computed: gcc would "
-        "leave out calls\n"
+        "/* No access is taken for one of a null pointer, however its address is computed: gcc "
+        "would leave out calls\n"
         " * of such kernels. */\n"
         "#if defined(__GNUC__) && __GNUC__ >= 12 && !defined(__clang__)\n"
         "#pragma GCC optimize (\"no-delete-null-pointer-checks\")\n"
