@@ -14,7 +14,8 @@ struct schedule blocks_choose(const struct op *op, const struct schedule_machine
         const struct target *target = machine->target;
         const struct type *y = op_result(op)->type, *x = op_operand(op, 0)->type;
         const struct packed_bits p = packed_bits_of(op);
-        int64_t rows = dim_bound(op_module(op), y->dims[2]), panels = type_extent(op_operand(op, 1)->type, 0),
+        int64_t rows = dim_bound(op_module(op), y->dims[2]),
+                panels = type_extent(op_operand(op, 1)->type, 0),
                 vectors = p.vectors * p.lanes / target_lanes(target, E_F32);
         int registers = target_vector_registers(target);
         struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers, chosen = s;
