@@ -213,7 +213,8 @@ static bool check_bits(struct module *m, struct op *op, struct diag *diag)
         bool good = x->rank == 4 && w->rank == 5 && s->rank == 4 && dim_is_static(x->dims[0]) &&
                     dim_is_static(x->dims[3]) && type_is_static(w) && type_is_static(s) &&
                     type_is_bound(m, x) && type_most_elements(m, x) && type_elements(w) &&
-                    type_elements(s) && x->element == E_I8 && w->element == E_U8 && element_info[s->element].compute == E_F32 &&
+                    type_elements(s) && x->element == E_I8 && w->element == E_U8 &&
+                    element_info[s->element].compute == E_F32 &&
                     dim_is(x->dims[1], 1) && type_extent(x, 3) % type_extent(w, 1) == 0 &&
                     type_extent(w, 4) % type_extent(s, 3) == 0;
         if (good) {
