@@ -299,14 +299,25 @@ bool compose_attention_fits(struct compose *c, const struct value *q, const stru
         return true;
 }
 
+/* Returns the products of queries and keys by the scale. */
+static struct value *products(struct compose *c, const struct compose_attention *a, struct value *q,
+                              struct value *k)
+{
+        const double scale = a->scaled ? a->scale : 1 / sqrt((double)value_extent(q, 3));
+
+        if (!a->scales_queries)
+                return compose_attention_scores(c, q, k, scale);
+        q = times(c, q, scale);
+        return q ? compose_attention_scores(c, q, k, 1) : NULL;
+}
+
 /* Makes the scores at each of their stages. Returns false after an error. */
 static bool scores_made(struct compose *c, const struct compose_attention *a, struct value *q,
                         struct value *k, const struct head_rows *in, struct value **scores)
 {
         const enum element e = value_element(q);
         struct value *past = a->past_k ? build_extent(c->b, a->past_k, 2) : a->before;
-        struct value *x = compose_attention_scores(
-                c, q, k, a->scaled ? a->scale : 1 / sqrt((double)value_extent(q, 3)));
+        struct value *x = products(c, a, q, k);
 
         scores[SCORES_PRODUCTS] = x;
         if (a->softcap > 0 && x) {

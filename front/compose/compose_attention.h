@@ -26,6 +26,8 @@ struct compose_attention {
         bool early_text;                /* A row none of whose keys counts is NaN, and with lengths
                                          * the first causal query stands at the first key, as ONNX's
                                          * text said before its erratum to opsets 23 and 24. */
+        bool scales_queries;            /* Queries alone are multiplied by the scale; else they and
+                                         * keys are, by its root, as ONNX's text says. */
         bool scaled;                    /* `scale` is stated. */
         double scale;                   /* It is the factor of scores; where it is not stated it is
                                          * 1 / sqrt(size). */

@@ -148,6 +148,14 @@ static dim_t keys_behind(struct onnx_import *im, const struct value *past, int d
         return past ? dim_binary(im->m, DIM_ADD, past->type->dims[d], keys) : keys;
 }
 
+/* Says how attention reads a past whose length a run gives: keys where they lie, and a single query
+ * sees all of them. */
+static void past_read(struct compose_attention *a)
+{
+        a->scales_queries = true;
+        a->causal = a->causal && !dim_is(a->q->type->dims[1], 1);
+}
+
 /* Takes apart queries, keys and values that are packed: [batch, steps, heads, 3, size], or keys and
  * values [batch, steps, heads, 2, size]. */
 static bool unpacked(struct onnx_import *im, struct onnx_node *n, struct compose_attention *a)
@@ -219,6 +227,8 @@ bool onnx_import_multi_head_attention(struct onnx_import *im, struct onnx_node *
         a.v = rank == 3 ? biased(im, a.v, bias, of_q + of_k) : a.v;
         if (!a.q || !a.k || !a.v || (shares && !steps_cached(im, n, 8, &a, &past)))
                 return false;
+        if (!shares && a.past_k && !dim_is_static(a.past_k->type->dims[2]))
+                past_read(&a);
         struct value *const kept[2] = { a.k, a.v };
         /* A call of several steps is a first one, before beams part: onnxruntime follows none. */
         const bool follows = shares && onnx_input(n, 9) && value_extent(a.q, 1) == 1;
@@ -341,6 +351,14 @@ static struct value *past_of(struct onnx_import *im, struct value *past, int64_t
         return past ? build_gather(&im->b, past, compose_integer(im->c, E_I64, which), 0) : NULL;
 }
 
+/* Returns the keys (0) or values (1) of present, [2, batch, heads, keys, size], as a view. */
+static struct value *half_of(struct onnx_import *im, struct value *present, int64_t which)
+{
+        struct value *half = present ? compose_part(im->c, present, 0, which, 1) : NULL;
+
+        return half ? compose_reshape(im->c, half, 4, half->type->dims + 1) : NULL;
+}
+
 /* Puts the keys and values of this call behind those of `past`, whose number a run gives, and reads
  * both where they lie then: so that the past may be state, which grows in place. Returns present,
  * or NULL after an error. */
@@ -364,8 +382,9 @@ static struct value *past_grown(struct onnx_import *im, struct compose_attention
         }
         struct value *present = build_concat(&im->b, both, 2, 3);
         a->before = build_extent(&im->b, past, 3);
-        a->k = past_of(im, present, 0);
-        a->v = past_of(im, present, 1);
+        a->k = half_of(im, present, 0);
+        a->v = half_of(im, present, 1);
+        past_read(a);
         return present && a->before && a->k && a->v ? present : NULL;
 }
 

@@ -98,6 +98,62 @@ static bool slice_bounds(const struct op *op, int64_t starts[RANK_MAX], int64_t 
                value_ints(op_operand(op, 2), steps, RANK_MAX, &k);
 }
 
+/* Joins dimensions from *d of a slice's operand, as a reshape joins those of the slice in a
+ * dimension of extent `to`: *d becomes the first one behind them, *from the extent of the operand,
+ * *start where the slice begins in it. Returns false where the slice's elements would not lie side
+ * by side, which they do where it takes all of every joined dimension but the first. */
+static bool join_sliced(const struct type *x, const struct type *part, const int64_t *starts,
+                        dim_t to, int *d, dim_t *from, int64_t *start)
+{
+        int64_t whole = 1, taken = 1;
+
+        if (*d == x->rank)
+                return false;
+        *from = x->dims[*d];
+        *start = starts[*d];
+        if (dim_equal(part->dims[*d], to)) {
+                ++*d;
+                return true;
+        }
+        for (bool first = true; !first || *d < x->rank; first = false, ++*d) {
+                if (!first && dim_is_static(to) && taken == dim_extent(to))
+                        break;
+                if (*d == x->rank || !dim_is_static(x->dims[*d]) || !dim_is_static(part->dims[*d]))
+                        return false;
+                const int64_t extent = dim_extent(x->dims[*d]);
+                if (!first && (starts[*d] || !dim_is(part->dims[*d], extent)))
+                        return false;
+                if (!int_mul(whole, extent, &whole) || !int_mul(*start, first ? 1 : extent, start))
+                        return false;
+                taken *= dim_extent(part->dims[*d]);
+        }
+        *from = dim_of(whole);
+        return dim_is(to, taken);
+}
+
+struct value *rewrite_reshape_slice(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        struct value *part = op_operand(op, 0), *x;
+        const struct type *t = op->results[0].type;
+        int64_t starts[RANK_MAX], steps[RANK_MAX], joined[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int d = 0;
+
+        if (type_is_static(t) || !op_is(part, OP_slice) || !slice_bounds(part->op, starts, steps))
+                return NULL;
+        x = op_operand(part->op, 0);
+        for (int i = 0; i < x->type->rank; i++)
+                if (steps[i] != 1)
+                        return NULL;
+        for (int i = 0; i < t->rank; i++)
+                if (!join_sliced(x->type, part->type, starts, t->dims[i], &d, &dims[i], &joined[i]))
+                        return NULL;
+        if (d < x->type->rank)
+                return NULL;
+        return build_slice(b, build_reshape(b, x, t->rank, dims), joined, steps, t->dims);
+}
+
 struct value *rewrite_slice_all(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)b, (void)context;

@@ -25,7 +25,8 @@
  *   outward   else a reshape, transpose or broadcast is one operation nearer to the outputs
  *             (transpose_broadcast, slice_broadcast, broadcast_join, reduce_transpose,
  *             reduce_reshape, concat_transposes, reshape_below), or a slice or pad nearer to the
- *             inputs: these two kinds pass each other in one direction only
+ *             inputs: these two kinds pass each other in one direction only (past a reshape, a
+ *             slice goes outward: reshape_slice)
  *
  * So the worklist empties. (The numbers of rounds, and of rewrites in a round, are bounded all the
  * same: an endless loop is a slower program, not a compiler that hangs.)

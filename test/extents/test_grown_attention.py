@@ -2,6 +2,7 @@
 """com.microsoft's Attention and MultiHeadAttention over a past of as many keys as a run gives, as onnxruntime has them, also as state that is
 appended to in place."""
 import pathlib
+import re
 import sys
 
 import numpy as np
@@ -82,5 +83,9 @@ def test_as_state(op, target, tmp_path):
     assert done.returncode == 0, done.stderr
     main = done.stdout[done.stdout.index("\nmain"):]
     assert "@copy" not in main, main
+    done = dnncc.run([*command, "--dim=N=1", "--emit=loops", "-o", "-"])
+    main = done.stdout[done.stdout.index("\nmain"):]
+    # the rows of this step, and the two products, which read keys and values where they lie
+    assert len(re.findall(r"@past_", main)) == (3 if op == "Attention" else 4), main
     assert dnncc.run([*command, "--entry=prompt:N=1..8", "--entry=step:N=1", "-o", tmp_path / "e.c"]).returncode == 0
     assert dnncc.run([*command, "--dim=N=1..8", "--check", "-o", tmp_path / "e.c"]).returncode == 0

@@ -12,7 +12,7 @@
  *     !=                                near to it, and not to be touched
  *       ...
  *
- * A target may stand behind the name. Before and after must compute the same: for class E to the bit on NaN, -0,
+ * An extent N is that of a run, from 1 to 8, and 5 in runs. A target may stand behind the name. Before and after must compute the same: for class E to the bit on NaN, -0,
  * infinities, denormals and extremes in all pairs; for class R nearly (as f16 has it, where that is in it), for class D nearly on
  * ordinary numbers. Rules of class R stay
  * away under --exact, those of class D without --assume-finite. `rules_test --bless` writes what the rules make of the sections. */
@@ -50,7 +50,8 @@ static void complain(const struct section *s, const char *what, const char *deta
 
 static struct module *parse(struct arena *arena, const struct section *s, const char *body, struct diag *diag)
 {
-        const char *text = arena_printf(arena, "dnn 3\nmodule \"m\"\nfunc @main%s -> (\"out\") {\n%s}\n", s->arguments, body);
+        const char *symbols = strstr(s->arguments, " N x") ? "symbol N in [1, 8]\n" : "";
+        const char *text = arena_printf(arena, "dnn 3\nmodule \"m\"\n%sfunc @main%s -> (\"out\") {\n%s}\n", symbols, s->arguments, body);
         return tensor_parse(text, strlen(text), NULL, NULL, diag);
 }
 
@@ -113,7 +114,7 @@ static const struct loop_buffer *run(struct arena *arena, struct module *m, int 
         for (const struct loop_buffer *b = p ? p->buffers : NULL; b; b = b->next) {
                 if (b->space != SPACE_INPUT && b->space != SPACE_OUTPUT)
                         continue;
-                void *data = arena_alloc(arena, (size_t)b->extent * 8 + 8);
+                void *data = memset(arena_alloc(arena, (size_t)b->extent * 8 + 8), 0, (size_t)b->extent * 8);
                 if (b->space == SPACE_OUTPUT) {
                         output = b;
                         *out = data;
@@ -123,6 +124,8 @@ static const struct loop_buffer *run(struct arena *arena, struct module *m, int 
                 }
         }
         struct interp *interp = output ? interp_new(p, false, 0, diag) : NULL;
+        if (interp && p->extent_count)
+                interp_set_extents(interp, (const int64_t[]){ 5 });
         int code = interp ? interp_run(interp, inputs, out, 0, NULL) : 1;
         interp_free(interp);
         return code ? NULL : output;
