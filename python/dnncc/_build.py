@@ -60,7 +60,7 @@ def find_compiler(command):
         words = shlex.split(os.fspath(command))
         if not words or not shutil.which(words[0]):
             raise ArgumentError(f"cc: there is no C compiler '{command}'")
-        return words if len(words) > 1 else [*words, "-O2"]
+        return words if any(word.startswith("-O") for word in words) else [*words, "-O2"]
     return next(([name, "-O2"] for name in ("cc", "gcc", "clang") if shutil.which(name)), None)
 
 

@@ -451,6 +451,11 @@ def test_everything_public_has_hints_and_a_docstring():
     assert (ROOT / "python" / "dnncc" / "py.typed").exists()
 
 
+@pytest.mark.parametrize("given, words", [("cc", ["cc", "-O2"]), ("env cc", ["env", "cc", "-O2"]), ("cc -g -O1", ["cc", "-g", "-O1"])])
+def test_a_compiler_optimizes_where_its_command_says_nothing(given, words):
+    assert _build.find_compiler(given) == words
+
+
 def test_weights_go_through_the_assembler_where_the_compiler_has_one(tmp_path):
     """gcc and clang for ELF take .incbin; the macros of others say that they do not"""
     assert _build.takes_incbin(["cc", "-O2"])
