@@ -120,10 +120,13 @@
 #define X86_MADDWDS(lanes) \
         X86_MADDWD(lanes, U8, I8), X86_MADDWD(lanes, I8, I8), X86_MADDWD(lanes, U8, U8), \
         X86_MADDWD(lanes, I8, U8), X86_MADDWD(lanes, I16, I8), X86_MADDWD(lanes, I16, U8)
-/* Without VNNI, weights have 7 bits: sums of two products fit into 16 bits. */
+/* Without VNNI, sums of two products must fit into 16 bits: weights with a sign have 7 bits, and so
+ * have those without one. */
 #define X86_MADDUBS(lanes) \
         X86_GROUPS("maddubs", lanes, 4, U8, I8, I32, .body = "dot_u8_i8_short", .order = ORDER_EXACT, \
-                   .instructions = 3, .limit = 64)
+                   .instructions = 3, .limit = 64), \
+        X86_GROUPS("maddubs", lanes, 4, I8, U8, I32, .body = "dot_i8_u8_short", .order = ORDER_EXACT, \
+                   .instructions = 3, .limit = 127)
 #define X86_VNNI(lanes) \
         X86_VNNI_OF(lanes, U8, I8, "dot_u8_i8"), X86_VNNI_OF(lanes, I8, U8, "dot_i8_u8")
 #define X86_VNNI_OF(lanes, x_, w_, function) \
@@ -159,10 +162,14 @@
                               "        return sum;\n"                                                 \
                               "}")
 #define X86_DOT_SHORT(M, I, lanes)                                                                    \
-        X86_DOT("dot_u8_i8_short", I32, "dot_u8_i8_short_" lanes "($0, $1, $2)",                      \
-                .definition = I " dot_u8_i8_short_" lanes "(" I " sum, " I " x, " I " w)\n"           \
+        X86_DOT_SHORT_OF("dot_u8_i8_short", M, I, lanes, "x, w"),                                     \
+        X86_DOT_SHORT_OF("dot_i8_u8_short", M, I, lanes, "w, x")
+/* `operands` are the one without a sign, and the one with one. */
+#define X86_DOT_SHORT_OF(called, M, I, lanes, operands)                                               \
+        X86_DOT(called, I32, called "_" lanes "($0, $1, $2)",                                         \
+                .definition = I " " called "_" lanes "(" I " sum, " I " x, " I " w)\n"                \
                               "{\n"                                                                   \
-                              "        const " I " pairs = " M "maddubs_epi16(x, w);\n"               \
+                              "        const " I " pairs = " M "maddubs_epi16(" operands ");\n"       \
                               "        sum = " M "add_epi32(sum, " M "madd_epi16(pairs, " M "set1_epi16(1)));\n" \
                               "        __asm__ (\"\" : \"+v\"(sum));\n"                               \
                               "        return sum;\n"                                                 \

@@ -51,6 +51,16 @@ static bool stays_small(const struct packed_bits *p, int64_t outputs, int64_t pa
         return SHARE * more <= outputs || more * p->blocks * p->bytes <= BYTES;
 }
 
+/* Returns the number of rows for which weights are packed. Where a run gives it, and where several
+ * functions may read the weights, that is one, so that there is one copy: it is a single row whose
+ * time is that of reading them. */
+static int64_t fewest_rows(const struct layout *l, const struct op *op)
+{
+        return op_is_static(op) && !l->m->functions->next
+                       ? type_extent(op_operand(op, 0)->type, 2)
+                       : 1;
+}
+
 bool layout_dot_blocks(struct layout *l, struct op *op)
 {
         const struct packed_bits p = packed_bits_of(op);
@@ -65,9 +75,8 @@ bool layout_dot_blocks(struct layout *l, struct op *op)
             (zeros && !value_is_constant(op_operand(op, ZEROS))))
                 return layout_refuse(l, REMARK_layout_packing);
         struct value *operands[OPERAND_ROW_MAX];
-        int64_t rows = dim_bound(l->m, op_operand(op, 0)->type->dims[2]),
-                outputs = op_int(op, "outputs"),
-                vectors = multiply_few(l->context->target, m, outputs, rows);
+        int64_t outputs = op_int(op, "outputs"),
+                vectors = multiply_few(l->context->target, m, outputs, fewest_rows(l, op));
         if (!stays_small(&p, outputs, vectors * m->outputs))
                 return layout_refuse(l, REMARK_layout_padding);
         for (int i = 0; i < op->operand_count; i++) {

@@ -1,85 +1,106 @@
 # SPDX-License-Identifier: MIT
-"""llama.py [LAYERS [ROUNDS]]: prompt and step of a language model with weights in 4 bits, beside onnxruntime and llama.cpp, where that is installed.
+"""llama.py [--layers=N] [--threads=N] [--target=NAME] [--rounds=N] [--peer=PYTHON]: prompt and step of a language model with weights in 4 bits, dnncc's beside
+onnxruntime's and llama.cpp's, the latter by a Python that has llama-cpp-python and gguf (llama_peer.py).
 
-The decoder has the shape of a small Llama (width 896, 14 query and 2 key heads of 64, hidden 4,864, 32,000 tokens, 2,048 positions, 24 layers
-unless LAYERS says otherwise) and random weights in blocks of 32, as onnxruntime's model builder writes it: MatMulNBits of accuracy level 4,
-GroupQueryAttention that turns packed queries, keys and values, SkipSimplifiedLayerNormalization."""
+The model is that of llama_model.py, of the shape of llama_shape.py. Programs run in turn; times are those of the
+processor with one thread, and of the wall with several. Prints medians in milliseconds, and how many times as long the others take."""
+import argparse
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 
+import llama_model
+import llama_shape as shape
 import numpy as np
-import onnx
 import onnxruntime
-from onnx import TensorProto, helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
 import dnncc  # noqa: E402
 
-WIDTH, HEADS, GROUPS, SIZE, HIDDEN, TOKENS, POSITIONS, BLOCK = 896, 14, 2, 64, 4864, 32000, 2048, 32
+PROMPT = 512
 
 
-class Llama:
-    def __init__(self, layers, width=WIDTH, heads=HEADS, groups=GROUPS, size=SIZE, hidden=HIDDEN, tokens=TOKENS, positions=POSITIONS, accuracy=4):
-        self.layers, self.width, self.heads, self.groups, self.size = layers, width, heads, groups, size
-        self.hidden, self.tokens, self.positions, self.accuracy = hidden, tokens, positions, accuracy
-        self.rng, self.nodes, self.constants = np.random.default_rng(0), [], {}
+class Ours:
+    def __init__(self, path, names, options):
+        dim = {"P": f"0..{shape.POSITIONS - 1}", "T": "P+N"}
+        self.model = dnncc.compile(path, dim=dim, entry=[f"prompt:N=1..{PROMPT}", "step:N=1"], state={"past_key_values.*": "present.*"},
+                                   target=options.target, **({"threads": options.threads} if options.threads > 1 else {}))
+        self.sequence = self.model.sequence()
+        self.entries = {name: self.sequence.entry(name) for name in ("prompt", "step")}
+        for name in names:
+            self.sequence[f"past_key_values.{name}"][...] = np.random.default_rng(1).standard_normal((1, shape.GROUPS, 1, shape.SIZE), np.float32)
 
-    def node(self, op, inputs, outputs, domain="com.microsoft", **attributes):
-        inputs = [i if isinstance(i, str) else self.constant(i) for i in inputs]
-        self.nodes.append(helper.make_node(op, inputs, outputs, domain=domain, **attributes))
-        return outputs[0]
+    def prepare(self, position, count):
+        self.sequence["P"] = position
+        ids, mask = np.arange(count)[None], np.ones((1, position + count), np.int64)
+        return lambda: self.entries["step" if count == 1 else "prompt"](ids, mask)
 
-    def constant(self, array):
-        self.constants[f"c{len(self.constants)}"] = np.asarray(array)
-        return f"c{len(self.constants) - 1}"
 
-    def dense(self, x, name, rows, columns):
-        blocks = rows // BLOCK
-        weights = self.rng.integers(0, 256, (columns, blocks, BLOCK // 2), np.uint8)
-        scales = (self.rng.random((columns * blocks), np.float32) + np.float32(.5)) * np.float32(.2 / rows ** .5)
-        return self.node("MatMulNBits", [x, weights, scales], [name], K=rows, N=columns, bits=4, block_size=BLOCK, accuracy_level=self.accuracy)
+class Onnxruntime:
+    def __init__(self, path, names, options):
+        settings = onnxruntime.SessionOptions()
+        settings.intra_op_num_threads = options.threads
+        self.session, self.names = onnxruntime.InferenceSession(path, settings, providers=["CPUExecutionProvider"]), names
 
-    def layer(self, x, kept, i):
-        past, present = ([f"{which}.{i}.{part}" for part in ("key", "value")] for which in ("past_key_values", "present"))
-        both = self.dense(x, f"qkv{i}", self.width, (self.heads + 2 * self.groups) * self.size)
-        y = self.node("GroupQueryAttention", [both, "", "", *past, "seqlens", "total", "cosine", "sine"], [f"attended{i}", *present],
-                      num_heads=self.heads, kv_num_heads=self.groups, do_rotary=1, scale=self.size ** -.5, local_window_size=-1)
-        y = self.dense(y, f"o{i}", self.heads * self.size, self.width)
-        x, kept = self.norm(kept, y, f"inner{i}")
-        gate, up = (self.dense(x, f"{name}{i}", self.width, self.hidden) for name in ("gate", "up"))
-        gate = self.node("Mul", [gate, self.node("Sigmoid", [gate], [f"sigmoid{i}"], "")], [f"act{i}"], "")
-        y = self.dense(self.node("Mul", [gate, up], [f"wide{i}"], ""), f"down{i}", self.hidden, self.width)
-        return self.norm(kept, y, f"outer{i}")
+    def prepare(self, position, count):
+        binding = self.session.io_binding()
+        binding.bind_cpu_input("input_ids", np.arange(count)[None])
+        binding.bind_cpu_input("attention_mask", np.ones((1, position + count), np.int64))
+        for name in self.names:
+            array = np.tile(np.random.default_rng(1).standard_normal((1, shape.GROUPS, 1, shape.SIZE), np.float32), (1, 1, position, 1))
+            binding.bind_ortvalue_input(f"past_key_values.{name}", onnxruntime.OrtValue.ortvalue_from_numpy(array))
+        for output in self.session.get_outputs():
+            binding.bind_output(output.name)
+        return lambda: self.session.run_with_iobinding(binding)
 
-    def norm(self, kept, y, name):
-        self.node("SkipSimplifiedLayerNormalization", [kept, y, np.ones(self.width, np.float32)], [name, "", "", name + ".sum"], epsilon=1e-6)
-        return name, name + ".sum"
 
-    def save(self, path):
-        """saves the model, whose layers' caches have the names that are returned"""
-        int32 = TensorProto.INT32
-        angles = np.arange(self.positions)[:, None] / 1e6 ** (np.arange(0, self.size, 2) / self.size)
-        self.constants |= {"cosine": np.cos(angles).astype(np.float32), "sine": np.sin(angles).astype(np.float32)}
-        total = self.node("Gather", [self.node("Shape", ["attention_mask"], ["shape"], ""), np.array(1)], ["extent"], "", axis=0)
-        self.node("Cast", [total], ["total"], "", to=int32)
-        counted = self.node("Sub", [self.node("ReduceSum", ["attention_mask", np.array([1])], ["sum"], ""), np.array([1])], ["last"], "")
-        self.node("Cast", [counted], ["seqlens"], "", to=int32)
-        kept = self.node("Gather", [(self.rng.standard_normal((self.tokens, self.width), np.float32)), "input_ids"], ["embedded"], "", axis=0)
-        x = self.node("SimplifiedLayerNormalization", [kept, np.ones(self.width, np.float32)], ["first"], "", axis=-1, epsilon=1e-6)
-        for i in range(self.layers):
-            x, kept = self.layer(x, kept, i)
-        self.dense(x, "logits", self.width, self.tokens)
-        names = [f"{i}.{part}" for i in range(self.layers) for part in ("key", "value")]
+class Peer:
+    def __init__(self, path, names, options):
+        script = pathlib.Path(__file__).with_name("llama_peer.py")
+        self.process = subprocess.Popen([options.peer, script, str(options.layers), str(options.threads)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        stderr=subprocess.DEVNULL, text=True)
+        assert self.process.stdout.readline() == "ready\n"
 
-        def caches(which, rows):
-            return [helper.make_tensor_value_info(f"{which}.{name}", TensorProto.FLOAT, [1, self.groups, rows, self.size]) for name in names]
-        ids = [helper.make_tensor_value_info(name, TensorProto.INT64, [1, extent]) for name, extent in (("input_ids", "N"), ("attention_mask", "T"))]
-        logits = helper.make_tensor_value_info("logits", TensorProto.FLOAT, [1, "N", self.tokens])
-        graph = helper.make_graph(self.nodes, "llama", ids + caches("past_key_values", "P"), [logits, *caches("present", "T")],
-                                  [onnx.numpy_helper.from_array(a, name) for name, a in self.constants.items()])
-        opsets = [helper.make_opsetid("", 21), helper.make_opsetid("com.microsoft", 1)]
-        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=10), path)
-        return names
+    def timed(self, position, count):
+        self.process.stdin.write(f"{position} {count}\n")
+        self.process.stdin.flush()
+        return tuple(map(float, self.process.stdout.readline().split()))
+
+
+def timed(program, position, count):
+    """the processor's seconds and the wall's"""
+    if isinstance(program, Peer):
+        return program.timed(position, count)
+    run = program.prepare(position, count)
+    clocks = time.process_time(), time.perf_counter()
+    run()
+    return time.process_time() - clocks[0], time.perf_counter() - clocks[1]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    for name, preset in ("layers", shape.LAYERS), ("threads", 1), ("rounds", 9):
+        parser.add_argument(f"--{name}", type=int, default=preset)
+    parser.add_argument("--target", default="native")
+    parser.add_argument("--peer")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "llama.onnx"
+        names = llama_model.Llama(options.layers).save(path)
+        programs = {kind.__name__: kind(path, names, options) for kind in (Ours, Onnxruntime, *([Peer] if options.peer else []))}
+        for position, count, rounds in (0, PROMPT, 3), (PROMPT, 1, options.rounds), (shape.POSITIONS - 1, 1, options.rounds):
+            times = {name: [] for name in programs}
+            for warm in range(rounds + 1):
+                for name, program in programs.items():
+                    took = timed(program, position, count)[options.threads > 1]
+                    times[name] += [took] if warm else []
+            median = {name: statistics.median(t) * 1e3 for name, t in times.items()}
+            print(f"{count} tokens at {position}: " + ", ".join(f"{name} {t:.1f} ms" + (f" ({t / median['Ours']:.2f})" if name != "Ours" else "")
+                                                                for name, t in median.items()), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -3,15 +3,15 @@
 import pathlib
 import sys
 
+import dnncc
+import dnncc_package
 import numpy as np
 import onnxruntime
+import processor
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / folder) for folder in ("python", "test/bench", "test/support")]
-import dnncc  # noqa: E402
-import llama  # noqa: E402
-import processor  # noqa: E402
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "bench"))
+import llama_model  # noqa: E402
 
 LAYERS, ROOM, TOKENS = 2, 40, 50
 
@@ -24,8 +24,8 @@ def test_prompt_and_steps(accuracy, groups, target, tmp_path):
     if target.startswith("x86"):
         processor.require(target)
     path = tmp_path / "m.onnx"
-    llama.Llama(LAYERS, 64, 4, groups, 16, 96, TOKENS, ROOM, accuracy).save(path)
-    model = dnncc.compile(path, dim={"P": f"0..{ROOM - 8}", "T": "P+N"}, entry=["prompt:N=1..8", "step:N=1"], state={"past_key_values.*": "present.*"},
+    llama_model.Llama(LAYERS, 64, 4, groups, 16, 96, TOKENS, ROOM, accuracy).save(path)
+    model = dnncc_package.compile(path, dim={"P": f"0..{ROOM - 8}", "T": "P+N"}, entry=["prompt:N=1..8", "step:N=1"], state={"past_key_values.*": "present.*"},
                           target=target, cache=False)
     peer = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
     ids = np.random.default_rng(3).integers(0, TOKENS, (1, 19))
@@ -40,3 +40,16 @@ def test_prompt_and_steps(accuracy, groups, target, tmp_path):
     # rounded to 8 bits, a number that lies between two of them may become either
     np.testing.assert_allclose(np.concatenate(got), want[0], rtol=0, atol=2e-4 if accuracy == 0 else 0.2)
     assert want.std() > 0.2
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3", "x86-64-v4-vnni"])
+def test_weights_once(target, tmp_path):
+    """prompt and step read one copy of all weights, in one form"""
+    llama_model.Llama(LAYERS, 64, 4, 2, 16, 96, TOKENS, ROOM).save(tmp_path / "m.onnx")
+    sizes = []
+    for entries in [["--dim=N=1"], ["--entry=prompt:N=1..8", "--entry=step:N=1"]]:
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--dim=P=0..{ROOM - 8}", "--dim=T=P+N", *entries, "--state=past_key_values.*=present.*",
+                          f"--target={target}", "--weights=file", "-o", tmp_path / "m.c"])
+        assert done.returncode == 0, done.stderr
+        sizes.append((tmp_path / "m.weights").stat().st_size)
+    assert 0 < sizes[0] == sizes[1]
