@@ -9,7 +9,8 @@
  *
  * --bench=kernels compiles it a second time with --profile, and lists the kernel calls, the longest
  * first. With --report the times become members of the report; with --profile=FILE some runs are
- * written there as a trace. Nothing else is written. */
+ * written there as a trace. Nothing else is written. Of several entries each is measured in its
+ * turn, or the one that the option names alone. */
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,11 +30,20 @@ struct benching {
         struct calls calls;
         double seconds;
         bool kernels;
+        int entry;                      /* This entry alone is measured; -1: all are. */
         FILE *trace;                    /* The trace of --profile=FILE goes there; or it is NULL. */
         struct harness_times whole, each;
 };
 
-/* Reads "kernels", "5", "kernels,5" in any order. */
+static int entry_called(const struct loop_program *p, const char *name)
+{
+        int e = p && p->entry_count > 1 ? p->entry_count - 1 : -1;
+        while (e >= 0 && strcmp(p->entries[e].name, name) != 0)
+                e--;
+        return e;
+}
+
+/* Reads "kernels", "5", "step", an entry, and several of these in any order. */
 static bool parse(struct benching *b, struct run *run)
 {
         b->seconds = SECONDS;
@@ -43,6 +53,8 @@ static bool parse(struct benching *b, struct run *run)
                 char *word = arena_printf(run->arena, "%.*s", (int)length, p);
                 if (!strcmp(word, "kernels")) {
                         b->kernels = true;
+                } else if (entry_called(run->state.program, word) >= 0) {
+                        b->entry = entry_called(run->state.program, word);
                 } else if (int_parse(word, &seconds) && seconds > 0 && seconds <= SECONDS_MAX) {
                         b->seconds = (double)seconds;
                 } else {
@@ -60,10 +72,12 @@ static bool parse(struct benching *b, struct run *run)
 static bool is_possible(struct run *run)
 {
         const struct options *o = &run->options;
+        const struct loop_program *p = run->state.program;
         const char *obstacle = !run->state.program || !run->state.program->planned
                                        ? "--bench wants a compiled model: --passes must end in plan"
-                               : o->tests.count > 1 ? "--bench takes the inputs of one --test DIR"
-                                                    : NULL;
+                               : o->tests.count > p->entry_count
+                                       ? "--bench takes the inputs of one --test DIR"
+                                       : NULL;
         if (obstacle)
                 diag_error(&run->diag, EXIT_USAGE, "%s", obstacle);
         return !obstacle && harness_runs(run, "--bench");
@@ -77,10 +91,9 @@ static bool write_inputs(const struct benching *b)
         int count;
         const struct loop_buffer **inputs = run_ports(run, run->arena, false, &count);
         struct module *m = module_new("bench");         /* It holds the tensors read. */
-        const void **given = run->options.tests.count
-                                     ? test_inputs(run, run->arena, m, run->options.tests.items[0])
-                                     : NULL;
-        bool fine = given || !run->options.tests.count;
+        const char *test = test_of_entry(run);
+        const void **given = test ? test_inputs(run, run->arena, m, test) : NULL;
+        bool fine = !run->diag.errors && (given || !test);
         for (int k = 0, file = 0; k < count && fine; k++)
                 if (inputs[k]->space == SPACE_INPUT)    /* State begins as zeros. */
                         fine = harness_input(&b->harness, file++, k, inputs[k],
@@ -158,17 +171,21 @@ static const char *peak_text(struct arena *arena, bool in_f32, double rate, doub
 static void put_whole(const struct benching *b)
 {
         struct run *run = b->harness.run;
+        const struct loop_program *p = run->state.program;
         const struct harness_times *t = &b->whole;
         int threads = run->context.threads;
-        double rate = t->median > 0 ? b->calls.flops / t->median : 0;
-        printf("bench: %s for %s, %d thread%s: %.0f runs in %g s\n", run->diag.subject,
+        const struct calls own = report_entry_calls(run, p->at);
+        double rate = t->median > 0 ? own.flops / t->median : 0;
+        const bool several = p->entry_count > 1;
+        printf("bench: %s%s%s for %s, %d thread%s: %.0f runs in %g s\n", run->diag.subject,
+               several ? ", entry " : "", several ? loop_entry_at(p)->name : "",
                run->context.target->name, threads, threads > 1 ? "s" : "", t->runs, b->seconds);
         printf("median     %s    p5 %s, p95 %s\n", time_text(run->arena, t->median),
                time_text(run->arena, t->low), time_text(run->arena, t->high));
         bool in_f32 = true;
-        for (int i = 0; i < b->calls.count; i++)
-                in_f32 &= is_in_f32(b->calls.items[i]);
-        printf("rate       %.2f GFLOP/s, %.4g GFLOP a run", 1e-9 * rate, 1e-9 * b->calls.flops);
+        for (int i = 0; i < own.count; i++)
+                in_f32 &= is_in_f32(own.items[i]);
+        printf("rate       %.2f GFLOP/s, %.4g GFLOP a run", 1e-9 * rate, 1e-9 * own.flops);
         if (in_f32 && t->peak > 0)
                 printf("; %.0f %% of the %.1f that multiply-adds do here\n", 100 * rate / t->peak,
                        1e-9 * t->peak);
@@ -192,20 +209,21 @@ static int longest_first(const void *x, const void *y)
 static void put_kernels(const struct benching *b)
 {
         struct run *run = b->harness.run;
-        int count = b->calls.count, *at = arena_array(run->arena, (size_t)count + 1, sizeof *at);
-        const double *times = b->each.calls;
+        const struct calls own = report_entry_calls(run, run->state.program->at);
+        int count = own.count, *at = arena_array(run->arena, (size_t)count + 1, sizeof *at);
+        const double *times = b->each.calls + own.first;
         double sum = 0, cycles = 0;
         for (int i = 0; i < count; i++) {
                 at[i] = i;
                 sum += times[i];
-                cycles += report_call_cycles(run, b->calls.items[i]);
+                cycles += report_call_cycles(run, own.items[i]);
         }
         sorted_times = times;
         qsort(at, (size_t)count, sizeof *at, longest_first);
         printf("\n%7s %10s %10s %9s %11s %6s  %s\n", "share", "us", "predicted", "GFLOP/s", "bytes",
                "peak", "kernel");
         for (int i = 0; i < count; i++) {
-                const struct loop_stmt *call = b->calls.items[at[i]];
+                const struct loop_stmt *call = own.items[at[i]];
                 const char *location = loop_call_location(call);
                 double t = times[at[i]], flops = call->function->flops;
                 /* Predictions are those of a core without a clock: their sum is the time of all
@@ -222,21 +240,41 @@ static void put_kernels(const struct benching *b)
                100.0, 1e6 * sum, count, 1e6 * b->each.median);
 }
 
-static bool put(struct benching *b)
+static void put(struct benching *b, struct report_bench *measured)
 {
-        struct run *run = b->harness.run;
+        const int at = b->harness.run->state.program->at;
+        if (at && b->entry < 0)
+                puts("");
         put_whole(b);
         if (b->kernels)
                 put_kernels(b);
-        if (!run->options.report)
-                return !b->trace || outputs_commit(run->outputs, &run->diag);
-        run->bench = &(struct report_bench){ b->seconds, &b->whole, b->kernels ? &b->each : NULL };
-        return emit_report(run) && outputs_commit(run->outputs, &run->diag);
+        measured[at] = (struct report_bench){ b->seconds, b->whole, b->each, true };
+}
+
+/* Measures an entry after the other. */
+static bool measure_all(struct benching *b)
+{
+        struct run *run = b->harness.run;
+        struct loop_program *p = run->state.program;
+        struct report_bench *measured =
+                arena_array(run->arena, (size_t)p->entry_count, sizeof *measured);
+        bool fine = true;
+        for (p->at = 0; p->at < p->entry_count && fine; p->at++)
+                if (b->entry < 0 || b->entry == p->at) {
+                        progress_begin("bench", &run->diag);
+                        fine = measure(b);
+                        progress_end();
+                        if (fine)
+                                put(b, measured);
+                }
+        p->at = 0;
+        run->bench = run->options.report ? measured : NULL;
+        return fine;
 }
 
 bool bench(struct run *run)
 {
-        struct benching b = { .seconds = 0 };
+        struct benching b = { .entry = -1 };
         if (!parse(&b, run) || !is_possible(run))
                 return false;
         if (trace_wanted(&run->options) &&
@@ -250,9 +288,8 @@ bool bench(struct run *run)
                 trace_expect(&b.harness);
         harness_expect(&b.harness, "timed");
         harness_expect(&b.harness, "kernels");
-        progress_begin("bench", &run->diag);
-        bool fine = measure(&b);
-        progress_end();
+        bool fine = measure_all(&b);
         harness_end(&b.harness);
-        return fine && put(&b);
+        return fine && emit_report(run) &&
+               ((!run->options.report && !b.trace) || outputs_commit(run->outputs, &run->diag));
 }

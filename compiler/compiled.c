@@ -157,23 +157,39 @@ static bool read_file(const char *path, void *data, size_t bytes)
         return fine;
 }
 
-/* Returns the values of extents, of those that are state or of the others, as the beginning of an
- * initializer. */
+/* Returns the values of extents, of those that are state or of those that run has, as the beginning
+ * of an initializer. */
 static const char *extents_text(struct compiled *c, bool state)
 {
         const struct loop_program *p = c->run.state.program;
         const char *text = "";
-        const int first_kept = loop_first_kept(p);
-        for (int i = state ? first_kept : 0; i < (state ? p->extent_count : first_kept); i++)
-                text = arena_printf(c->arena, "%s%" PRId64 ", ", text, c->extents[i]);
+        int own[EXTENTS_MAX];
+        const int count = loop_entry_extents(p, own);
+        for (int i = state ? loop_first_kept(p) : 0; i < (state ? p->extent_count : count); i++)
+                text = arena_printf(c->arena, "%s%" PRId64 ", ", text,
+                                    c->extents[state ? i : own[i]]);
         return text;
+}
+
+/* Reads what the run has told of its extents. */
+static bool read_extents(struct compiled *c)
+{
+        int own[EXTENTS_MAX];
+        const int count = loop_entry_extents(c->run.state.program, own);
+        int64_t *told = arena_array(c->arena, (size_t)count + 1, sizeof *told);
+        if (count && !read_file(path_in(c, "extents", ""), told, (size_t)count * sizeof *told))
+                return false;
+        for (int i = 0; i < count; i++)
+                c->extents[own[i]] = told[i];
+        return true;
 }
 
 static bool write_sources(struct compiled *c, const void *const *inputs)
 {
         const char *prefix = c->run.prefix;
         bool fine = emit_into(&c->run, c->folder, prefix);
-        const char *text = arena_printf(c->arena, main_text, prefix, prefix, prefix,
+        const char *text = arena_printf(c->arena, main_text, prefix,
+                                        entry_symbol(&c->run, prefix), prefix,
                                         has_state(c) ? arena_printf(c->arena, load_state,
                                                                     extents_text(c, true))
                                                      : "",
@@ -208,11 +224,7 @@ static bool run_in_folder(struct compiled *c, const void *const *inputs, void *c
         *code = coded ? FAILED - WEXITSTATUS(status) : status != 0;
         if (*code == 1)
                 return program_ran(&c->run, "--cc", status);
-        bool fine = true;
-        const int told = loop_extents_told(c->run.state.program);
-        if (*code == 0 && told)
-                fine = read_file(path_in(c, "extents", ""), c->extents,
-                                 (size_t)told * sizeof *c->extents);
+        bool fine = *code != 0 || read_extents(c);
         for (int k = 0; *code == 0 && k < c->output_count && fine; k++)
                 fine = read_file(port_path(c, true, k), outputs[k], port_bytes(c->outputs[k]));
         if (!fine)

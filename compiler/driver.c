@@ -28,12 +28,30 @@ const struct loop_buffer **run_ports(const struct run *run, struct arena *arena,
 {
         const struct loop_buffer **ports = NULL;
         *count = 0;
-        for (const struct loop_buffer *b = run->state.program->buffers; b; b = b->next)
-                if (outputs ? loop_is_output(b) : loop_is_input(b)) {
+        const struct loop_program *p = run->state.program;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                if (loop_port_is_of(p, b) && (outputs ? loop_is_output(b) : loop_is_input(b))) {
                         ARENA_GROW(arena, ports, *count);
                         ports[(*count)++] = b;
                 }
         return ports;
+}
+
+struct function *run_function(const struct run *run)
+{
+        struct function *f = run->state.module ? run->state.module->functions : NULL;
+        const int at = run->state.program ? run->state.program->at : 0;
+        for (int i = 0; i < at && f; i++)
+                f = f->next;
+        return f;
+}
+
+const char *entry_symbol(const struct run *run, const char *prefix)
+{
+        const struct loop_program *p = run->state.program;
+        return !p || p->entry_count == 1
+                       ? prefix
+                       : arena_printf(run->arena, "%s_%s", prefix, loop_entry_at(p)->name);
 }
 
 /* Remembers the options that a dump came about by; where it goes on from there with others, both
@@ -201,6 +219,16 @@ static bool check_calibration(struct run *run)
                            "--calibrate looks at Tensor IR, and this is Loop IR");
                 return false;
         }
+        const struct function *f = o->calibrate ? module_entry(run->state.module) : NULL;
+        for (int i = 0; f && i < f->body.argument_count; i++)
+                if (f->input_ports[i].grows) {
+                        diag_error(&run->diag, EXIT_UNSUPPORTED,
+                                   "--calibrate: input '%s' is state that grows; calibrate the "
+                                   "model with a past of a number of rows, without --state",
+                                   text_safe(run->arena, f->input_ports[i].name,
+                                             strlen(f->input_ports[i].name)));
+                        return false;
+                }
         run->context.sampler = o->calibrate && !writes_ranges(o) ? sampler_new(run) : NULL;
         return true;
 }
@@ -238,34 +266,25 @@ const struct target *other_machine(const struct run *run)
         return NULL;
 }
 
-/* Reports what does not go with extents that a run gives. */
+/* Reports targets whose code is for numbers alone, where a run gives extents. */
 static bool check_extents(struct run *run)
 {
-        const struct options *o = &run->options;
         const struct module *m = run->state.module;
-        const char *what = NULL;
-        if (!m || !module_has_extents(m))
+        const struct target *other = m && module_has_extents(m) ? other_machine(run) : NULL;
+        if (!other)
                 return true;
-        if (other_machine(run))
-                what = arena_printf(run->arena, "target %s", other_machine(run)->name);
-        what = what                                  ? what
-               : o->calibrate                        ? "--calibrate"
-               : o->quantize || o->quantize_weights  ? "quantization"
-               : o->quantize_ports.count             ? "--quantize-port"
-               : o->tune                             ? "--tune"
-               : o->emit == EMIT_ONNX                ? "--emit=onnx"
-                                                     : NULL;
         const char *name = text_safe(run->arena, m->symbols[0].name, strlen(m->symbols[0].name));
-        if (what && m->symbols[0].counted)
+        if (m->symbols[0].counted)
                 diag_error(&run->diag, EXIT_UNSUPPORTED,
-                           "the data of a run say dimension '%s': %s wants a number; declare the "
-                           "shape in the model (value_info)",
-                           name, what);
-        else if (what)
+                           "the data of a run say dimension '%s': target %s wants a number; "
+                           "declare the shape in the model (value_info)",
+                           name, other->name);
+        else
                 diag_error(&run->diag, EXIT_UNSUPPORTED,
-                           "dimension '%s' is the run's: %s wants a number; bind it with --dim %s=N",
-                           name, what, name);
-        return !what;
+                           "dimension '%s' is the run's: target %s wants a number; bind it with "
+                           "--dim %s=N",
+                           name, other->name, name);
+        return false;
 }
 
 static bool has_state(const struct run *run)

@@ -43,7 +43,7 @@ struct run {
         int float_count;
         bool floats_known;              /* These have been looked for. */
         const struct report_bench *bench;       /* With --report and --bench, it is what was
-                                                 * measured. */
+                                                 * measured of each entry. */
 };
 
 enum exit_code driver_main(int argc, char **argv);
@@ -65,6 +65,13 @@ bool import_onnx(struct run *run, struct model_facts *facts, const char *entry);
 /* Imports what --entry says; reports what is for one entry alone. */
 bool entries_read(struct run *run);
 bool entries_check(struct run *run);
+/* Takes ENTRY= off an option's argument, where the program has several entries. Returns the entry's
+ * number, 0 without it, or -1 after an error: none is called that. */
+int entry_named(struct run *run, const char *option, const char **argument);
+/* Finds which inputs of f, or outputs, ports of its entry are: files have these numbers. A port
+ * that is none, state of other entries, gets -1. */
+void entry_numbers(const struct function *f, struct loop_buffer *const *ports, int count,
+                   bool outputs, int *numbers);
 /* Returns the first target that is no processor by itself; NULL: all are. */
 const struct target *other_machine(const struct run *run);
 /* Does what --state says. */
@@ -83,9 +90,14 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
         "        for (size_t i = 0; i < count && texts; i++)\n" \
         "                texts[i] = data + t->bytes / count * i;\n" \
         "        return texts ? (const void *)texts : data;\n}\n"
-/* Returns the program's inputs or outputs, in their order; state is both. */
+/* Returns the inputs or outputs of the program's entry at `at`, in their order; state is both. */
 const struct loop_buffer **run_ports(const struct run *run, struct arena *arena, bool outputs,
                                      int *count);
+
+/* Returns what the entry is a function of, as Tensor IR; NULL: there is none. */
+struct function *run_function(const struct run *run);
+/* Returns what the symbols of the entry begin with, in code of this prefix. */
+const char *entry_symbol(const struct run *run, const char *prefix);
 
 /* Says that the output depends on this file, which no output may replace. */
 void run_depends(struct run *run, const char *path);
@@ -166,6 +178,8 @@ bool bench(struct run *run);
 /* These do every --test DIR, and --run DIR (test_run.c); they return false after an error. */
 bool test_all(struct run *run);
 bool test_write(struct run *run, const char *dir);
+/* Returns the first --test that is of the entry at `at`, or NULL. */
+const char *test_of_entry(struct run *run);
 /* Returns what the program reads from one, in its order, in the module or the arena; or NULL after
  * an error. */
 const void **test_inputs(struct run *run, struct arena *arena, struct module *m, const char *dir);

@@ -99,9 +99,13 @@ bool emit_into(struct run *run, const char *folder, const char *stem)
         FILE *files[FILE_COUNT] = { NULL };
         int count = run->options.weights > WEIGHTS_INLINE ? FILE_COUNT : WEIGHTS;
         bool fine = true;
+        struct loop_program *p = run->state.program;
+        const int at = p->at;
+        p->at = 0;
         for (int i = 0; i < count; i++)
                 fine &= (files[i] = fopen(path_in(run, folder, stem, i), "wb")) != NULL;
         fine = fine && emit_code(run, stem, files[CODE], files[HEADER], files[WEIGHTS]);
+        p->at = at;
         for (int i = 0; i < count; i++)
                 fine = (!files[i] || !fclose(files[i])) && fine;
         if (!fine && !run->diag.errors)

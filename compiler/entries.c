@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/store.h"
+#include "base/suggest.h"
 #include "compiler/driver.h"
 #include "front/import.h"
 
@@ -145,23 +146,73 @@ bool entries_check(struct run *run)
         const struct loop_program *p = run->state.program;
         if (m ? !m->functions->next : p->entry_count == 1)
                 return true;
-        const char *what = run->target_count > 1 || other_machine(run) ? "--target"
-                           : o->flush_denormals                         ? "--flush-denormals"
-                           : o->regions.count                           ? "--region"
-                           : o->profile                                 ? "--profile"
-                           : o->bench                                   ? "--bench"
-                           : o->tests.count                             ? "--test"
-                           : o->run                                     ? "--run"
-                           : o->tune                                    ? "--tune"
-                           : o->check                                   ? "--check"
-                           : o->calibrate                               ? "--calibrate"
-                           : o->quantize || o->quantize_weights         ? "quantization"
-                           : o->quantize_ports.count                    ? "--quantize-port"
-                           : o->report                                  ? "--report"
-                           : o->emit == EMIT_ONNX                       ? "--emit=onnx"
-                                                                        : NULL;
+        const char *what = run->target_count > 1 || other_machine(run)
+                                   ? "--target"
+                                   : options_for_one_entry(o, run->arena);
         if (what)
                 diag_error(&run->diag, EXIT_UNSUPPORTED,
                            "several entries: %s is for one; compile that entry alone", what);
         return !what;
+}
+
+/* ---- the data of an entry ---- */
+
+int entry_named(struct run *run, const char *option, const char **argument)
+{
+        const struct loop_program *p = run->state.program;
+        const char *equal = strchr(*argument, '=');
+        const size_t length = equal ? (size_t)(equal - *argument) : 0;
+        if (p->entry_count == 1 || !equal || memchr(*argument, '/', length))
+                return 0;
+        struct suggest known = suggest_new(run->arena, *argument, length);
+        for (int e = 0; e < p->entry_count; e++) {
+                const char *name = p->entries[e].name;
+                suggest_add(&known, name);
+                if (strlen(name) == length && !strncmp(name, *argument, length)) {
+                        *argument = equal + 1;
+                        return e;
+                }
+        }
+        diag_error(&run->diag, EXIT_USAGE,
+                   "%s %s: want DIR or ENTRY=DIR, and no entry is called that%s", option,
+                   text_argument(run->arena, *argument), suggest_text(&known, true));
+        return -1;
+}
+
+const char *test_of_entry(struct run *run)
+{
+        const struct list *tests = &run->options.tests;
+        for (int i = 0; i < tests->count; i++) {
+                const char *dir = tests->items[i];
+                if (entry_named(run, "--test", &dir) == run->state.program->at)
+                        return dir;
+        }
+        return NULL;
+}
+
+static int input_called(const struct function *f, const char *name)
+{
+        for (int i = 0; i < f->body.argument_count; i++)
+                if (!strcmp(f->input_ports[i].name, name))
+                        return i;
+        return -1;
+}
+
+void entry_numbers(const struct function *f, struct loop_buffer *const *ports, int count,
+                   bool outputs, int *numbers)
+{
+        int in = 0, out = 0;
+        for (int k = 0; k < count; k++) {
+                const int input = ports[k]->space == SPACE_STATE
+                                          ? input_called(f, ports[k]->port)
+                                          : -1;
+                while (in < f->body.argument_count && function_next_of(f, in) >= 0)
+                        in++;
+                while (function_state_of(f, out) >= 0)
+                        out++;
+                numbers[k] = ports[k]->space == SPACE_INPUT    ? in++
+                             : ports[k]->space == SPACE_OUTPUT ? out++
+                             : outputs && input >= 0 ? function_next_of(f, input)
+                                                     : input;
+        }
 }

@@ -84,8 +84,7 @@ void harness_expect(const struct harness *h, const char *name)
 /* Draws numbers by chance. A .loops text does not say what its inputs choose from. */
 static void *drawn(const struct harness *h, int k, const struct loop_buffer *b)
 {
-        struct module *m = h->run->state.module;
-        struct function *f = m ? module_entry(m) : NULL;
+        struct function *f = run_function(h->run);
         int64_t *extents = arena_array(h->arena, (size_t)(f ? f->body.argument_count : 0) + 1,
                                        sizeof *extents);
         void *data = arena_array(h->arena, (size_t)b->extent + 1,
@@ -120,21 +119,24 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
                        bool by_thread)
 {
         const struct target *t = h->run->context.target;
+        const char *symbol = entry_symbol(h->run, prefix);
         FILE *out = fopen(harness_path(h, name, "_main.c"), "w");
         if (!out)
                 return harness_cannot_write(h);
         fprintf(out,
                 "#define HEADER \"%s.h\"\n#define DESCRIBE %s_describe\n#define CALLS %d\n#define "
                 "TIME %s\n",
-                name, prefix, profiled < 0 ? 0 : profiled,
+                name, symbol, profiled < 0 ? 0 : profiled,
                 by_thread ? "CLOCK_THREAD_CPUTIME_ID" : "CLOCK_MONOTONIC");
         if (profiled >= 0 && trace_wanted(&h->run->options))
                 fprintf(out, "#define TRACE \"" TRACE_WRITTEN "\"\n#define KERNELS %s_kernels\n",
                         prefix);
         const struct loop_program *p = h->run->state.program;
+        int own[EXTENTS_MAX];
+        const int count = p ? loop_entry_extents(p, own) : 0;
         fprintf(out, "#define EXTENTS {");
-        for (int i = 0; p && i < p->extent_count; i++)  /* Times are those of the bounds. */
-                fprintf(out, " %" PRId64 ",", p->extents[i].variable->high);
+        for (int i = 0; i < count; i++) /* Times are those of the bounds. */
+                fprintf(out, " %" PRId64 ",", p->extents[own[i]].variable->high);
         if (p && loop_first_kept(p) < p->extent_count) {
                 fprintf(out, " 0 }\n#define LENGTHS {");
                 for (int i = loop_first_kept(p); i < p->extent_count; i++)

@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "compiler/options.h"
 
-enum kind { CONFLICT, WANTS, ONE_TARGET };
+enum kind { CONFLICT, WANTS, ONE_TARGET, ONE_ENTRY };
 
 static const struct row {
         enum kind kind;
@@ -17,6 +17,7 @@ static const struct row {
 #define CONFLICT(option, others, unless, reason) { CONFLICT, option, others, unless, reason },
 #define WANTS(option, others, reason) { WANTS, option, "", others, reason },
 #define ONE_TARGET(option, reason) { ONE_TARGET, option, "", "", reason },
+#define ONE_ENTRY(option) { ONE_ENTRY, option, "", "", "" },
 #include "compiler/option_conflicts.def"
 };
 enum { ROWS = sizeof rows / sizeof *rows };
@@ -134,6 +135,7 @@ static const char *sentence(struct arena *arena, const struct row *r, const char
                 return arena_printf(arena, "%s %s: not with %s%s%s", option, r->reason, other,
                                     *r->unless ? ", unless with " : "",
                                     choice_text(arena, r->unless));
+        case ONE_ENTRY: return arena_printf(arena, "%s: not with several --entry", option);
         }
         return "";
 }
@@ -149,7 +151,9 @@ bool options_agree(const struct options *options, int targets, struct arena *are
         for (const struct row *r = rows; r < rows + ROWS; r++) {
                 struct term option = given_of(options, r->option),
                             other = given_of(options, r->others);
-                bool clash = r->kind == ONE_TARGET ? targets > 1 : r->kind == WANTS || other.length;
+                bool clash = r->kind == ONE_TARGET ? targets > 1
+                             : r->kind == WANTS    ? true
+                                                   : other.length > 0;
                 if (!option.length || !clash || given_of(options, r->unless).length)
                         continue;
                 diag_error(diag, EXIT_USAGE, "%s",
@@ -157,6 +161,16 @@ bool options_agree(const struct options *options, int targets, struct arena *are
                 return false;
         }
         return true;
+}
+
+const char *options_for_one_entry(const struct options *options, struct arena *arena)
+{
+        for (const struct row *r = rows; r < rows + ROWS; r++) {
+                struct term option = given_of(options, r->option);
+                if (r->kind == ONE_ENTRY && option.length)
+                        return term_text(arena, option);
+        }
+        return NULL;
 }
 
 const char **options_conflicts(struct arena *arena)

@@ -119,6 +119,9 @@ char *options_canonical(struct arena *arena, const struct options *options);
  * after an EXIT_USAGE error. */
 bool options_agree(const struct options *options, int targets, struct arena *arena,
                    struct diag *diag);
+/* Returns an option that is given and does not go with several entries; NULL: all that are given
+ * do. */
+const char *options_for_one_entry(const struct options *options, struct arena *arena);
 /* Returns the text of each row's error, as it stands in the manual page; NULL is behind the
  * last. */
 const char **options_conflicts(struct arena *arena);

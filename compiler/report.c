@@ -87,6 +87,25 @@ static char *largest_residents(struct run *run, const struct plan_facts *facts)
         return copy;
 }
 
+int report_largest_entry(const struct loop_program *p)
+{
+        int most = 0;
+        for (int e = 1; e < p->entry_count; e++)
+                if (p->entries[e].workspace_size > p->entries[most].workspace_size)
+                        most = e;
+        return most;
+}
+
+/* Finds the facts of the entry that needs most. */
+static struct plan_facts facts_of_largest(struct run *run)
+{
+        struct loop_program *p = run->state.program;
+        p->at = report_largest_entry(p);
+        struct plan_facts facts = report_memory(run);
+        p->at = 0;
+        return facts;
+}
+
 struct plan_facts report_memory(struct run *run)
 {
         return plan_find_facts(run->arena, run->state.program, run->context.lower.views);
@@ -128,7 +147,7 @@ static bool is_in_bytes(const struct run *run)
  * them is what is needed. */
 static void report_ram_error(struct run *run, int64_t ram)
 {
-        struct plan_facts facts = report_memory(run);
+        struct plan_facts facts = facts_of_largest(run);
         struct arena *arena = run->arena;
         const char *obstacle = run->context.obstacle;
         diag_error(&run->diag, EXIT_BUDGET,
@@ -193,6 +212,17 @@ struct calls report_calls(struct run *run)
         return calls;
 }
 
+struct calls report_entry_calls(struct run *run, int entry)
+{
+        const struct loop_program *p = run->state.program;
+        struct calls before = { .arena = run->arena }, own = { .arena = run->arena };
+        for (int e = 0; e < entry; e++)
+                loop_block_walk(p->entries[e].main->body, add_call, NULL, &before);
+        loop_block_walk(p->entries[entry].main->body, add_call, NULL, &own);
+        own.first = before.count;
+        return own;
+}
+
 int report_kernel_count(const struct loop_program *p)
 {
         int count = 0;
@@ -214,7 +244,7 @@ void report_stats(struct run *run)
                 loop_workspace_size(p), loop_live_peak(p),
                 loop_live_peak(p) ? (double)loop_workspace_size(p) / (double)loop_live_peak(p)
                                   : 1.0);
-        struct plan_facts facts = report_memory(run);
+        struct plan_facts facts = facts_of_largest(run);
         fprintf(stderr, "stats: memory     LB_op %" PRId64 ", LB_order %" PRId64 ", BEST %" PRId64,
                 facts.largest, facts.live_peak, facts.best);
         if (facts.best_found > facts.best)

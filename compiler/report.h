@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "compiler/driver.h"
+#include "compiler/harness.h"
 #include "ir/loop/nodes.h"
 #include "passes/memory/plan.h"
 
@@ -18,23 +18,28 @@ struct calls {
         const struct loop_stmt **items;
         int count;
         double flops, again;
+        int first;                      /* Of all calls of the program the first one has this
+                                         * number. */
 };
-struct calls report_calls(struct run *run);
+struct calls report_calls(struct run *run);               /* Of all entries. */
+struct calls report_entry_calls(struct run *run, int entry);
 
 /* These count what is stored, which is one element of a splat. */
 int64_t report_buffer_bytes(const struct loop_buffer *b);
 int64_t report_constant_bytes(const struct loop_program *p);
 int report_kernel_count(const struct loop_program *p);
-struct plan_facts report_memory(struct run *run);
+struct plan_facts report_memory(struct run *run);          /* Of the entry at `at`. */
+/* Returns the number of the entry whose workspace is the largest. */
+int report_largest_entry(const struct loop_program *p);
 
 /* The first returns the predicted cycles of a core, roughly; the second one the bytes of all that
  * its parameters hold. */
 double report_call_cycles(const struct run *run, const struct loop_stmt *call);
 int64_t report_call_bytes(const struct loop_stmt *call);
 
-/* --bench measured these: all runs, and runs with each kernel call timed. */
-struct harness_times;
-struct report_bench { double seconds; const struct harness_times *whole, *each; };
+/* --bench measured these of an entry, where it is known: all runs, and runs with each kernel call
+ * timed. */
+struct report_bench { double seconds; struct harness_times whole, each; bool known; };
 
 int64_t report_ram(const struct loop_program *p);        /* Returns the bytes of the workspace and
                                                           * all regions. */

@@ -136,8 +136,9 @@ static const char *buffer_access(const struct loop_stmt *call, int i)
         return access[call->function->buffers[i]->access];
 }
 
-/* Writes the call with this number. */
-static void put_call(FILE *out, const struct loop_stmt *call, int number, struct run *run)
+/* Writes the call with this number, which is one of the entry. */
+static void put_call(FILE *out, const struct loop_stmt *call, int number, int entry,
+                     struct run *run)
 {
         const struct loop_function *kernel = call->function;
         const struct traffic t = traffic_of(call);
@@ -155,18 +156,24 @@ static void put_call(FILE *out, const struct loop_stmt *call, int number, struct
                 predicted_cycles(kernel, schedule, &t, run));
         if (target_engine(run->context.target)->launches)
                 put_launches(out, kernel, run->context.target, is_cold(run));
-        if (run->bench)
-                fprintf(out, ", \"seconds\": %.9f", run->bench->each->calls[number]);
+        if (run->bench && run->bench[entry].known)
+                fprintf(out, ", \"seconds\": %.9f", run->bench[entry].each.calls[number]);
+        if (run->state.program->entry_count > 1)
+                json_member(out, ", ", "entry", run->state.program->entries[entry].name);
         put_list(out, "buffers", call, buffer_name);
         put_list(out, "access", call, buffer_access);
         fputs("}", out);
 }
 
-static void put_calls(FILE *out, const struct calls *calls, struct run *run)
+static void put_calls(FILE *out, struct run *run)
 {
-        for (int i = 0; i < calls->count; i++) {
-                fputs(i ? ",\n" : "\n", out);
-                put_call(out, calls->items[i], i, run);
+        int number = 0;
+        for (int e = 0; e < run->state.program->entry_count; e++) {
+                const struct calls own = report_entry_calls(run, e);
+                for (int i = 0; i < own.count; i++, number++) {
+                        fputs(number ? ",\n" : "\n", out);
+                        put_call(out, own.items[i], number, e, run);
+                }
         }
 }
 
@@ -200,6 +207,8 @@ static void put_buffers(FILE *out, const struct loop_program *p)
                         json_member(out, ", ", "location", b->location);
                 if (loop_is_port(b))
                         put_port(out, b);
+                if (p->entry_count > 1 && !loop_is_of_all(b))
+                        json_member(out, ", ", "entry", p->entries[b->entry].name);
                 if (b->space == SPACE_WORKSPACE)
                         fprintf(out, ", \"region\": %d, \"offset\": %" PRId64, b->region,
                                 b->offset);
@@ -295,17 +304,36 @@ static void put_machine(FILE *out, const struct target *target)
 /* Writes what --bench measured. */
 static void put_bench(FILE *out, const struct report_bench *b)
 {
-        const struct harness_times *t = b->whole;
+        const struct harness_times *t = &b->whole;
         fprintf(out,
                 "  \"bench\": {\"seconds\": %g, \"runs\": %.0f, \"median\": %.9f, \"p5\": %.9f, "
                 "\"p95\": %.9f, \"peak\": %.9g, "
                 "\"with_kernels\": %.9f},\n",
-                b->seconds, t->runs, t->median, t->low, t->high, t->peak, b->each->median);
+                b->seconds, t->runs, t->median, t->low, t->high, t->peak, b->each.median);
+}
+
+/* Writes what is of each of several entries. */
+static void put_entries(FILE *out, struct run *run)
+{
+        struct loop_program *p = run->state.program;
+        fputs("  \"entries\": [", out);
+        for (p->at = 0; p->at < p->entry_count; p->at++) {
+                json_member(out, p->at ? ",\n   {" : "\n   {", "name", loop_entry_at(p)->name);
+                fprintf(out, ", \"workspace\": %" PRId64 ", \"live_peak\": %" PRId64 ",\n",
+                        loop_entry_at(p)->workspace_size, loop_entry_at(p)->live_peak);
+                if (run->bench && run->bench[p->at].known)
+                        put_bench(out, &run->bench[p->at]);
+                fputs("  \"memory\": ", out);
+                put_memory(out, run);
+                fputs("}", out);
+        }
+        p->at = 0;
+        fputs("\n  ],\n", out);
 }
 
 void report_json(struct run *run, FILE *out)
 {
-        const struct loop_program *p = run->state.program;
+        struct loop_program *p = run->state.program;
         struct calls calls = report_calls(run);
         const char *model = p->name ? p->name : "";
         json_member(out, "{\n  ", "dnncc", DNNCC_VERSION);
@@ -315,7 +343,9 @@ void report_json(struct run *run, FILE *out)
         json_member(out, ", ", "target", run->context.target->name);
         fprintf(out, ", \"vector_bytes\": %d,\n", target_vector_bytes(run->context.target));
         put_machine(out, run->context.target);
-        if (run->bench)
+        if (p->entry_count > 1)
+                put_entries(out, run);
+        else if (run->bench)
                 put_bench(out, run->bench);
         fprintf(out,
                 "  \"workspace\": %" PRId64 ", \"live_peak\": %" PRId64 ", \"constants\": %" PRId64
@@ -323,11 +353,13 @@ void report_json(struct run *run, FILE *out)
                 loop_workspace_size(p), loop_live_peak(p), report_constant_bytes(p));
         fprintf(out, "  \"kernels\": %d, \"flops\": %.0f, \"again\": %.0f,\n  \"calls\": [",
                 report_kernel_count(p), calls.flops, calls.again);
-        put_calls(out, &calls, run);
+        put_calls(out, run);
         fputs("\n  ],\n  \"buffers\": [", out);
         put_buffers(out, p);
         fputs("\n  ],\n  \"memory\": ", out);
+        p->at = report_largest_entry(p);
         put_memory(out, run);
+        p->at = 0;
         fputs(",\n  \"passes\": [", out);
         put_passes(out, run);
         fputs("\n  ],\n  \"floats\": [", out);

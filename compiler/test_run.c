@@ -7,7 +7,8 @@
  * 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4
  * max|want| or 2e-7 (sigmoids of common runtimes are multiples of 2^-24), NaN and infinities alike.
  * Each of several targets is tested; compiled code of one that this processor does not have is
- * passed over. --run is about the best. */
+ * passed over. --run is about the best. Of several entries the data is of the first, or of the one
+ * that ENTRY=DIR names: files have the numbers of its model's inputs and outputs. */
 #include <ctype.h>
 #include <inttypes.h>
 #include <math.h>
@@ -33,7 +34,8 @@ struct test {
         struct loop_buffer **inputs, **outputs;
         const void **given;
         void **got;
-        int *numbers;                   /* Each output has this number in the model. */
+        int *input_numbers;             /* Each input has this number in the model; -1: none. */
+        int *numbers;                   /* Each output has this number in the model; -1: none. */
         int64_t *extents;               /* The program's extents have these values, -1 before they
                                          * are known. */
 };
@@ -41,6 +43,14 @@ struct test {
 static size_t port_bytes(const struct loop_buffer *b)
 {
         return (size_t)b->extent * (size_t)element_info[b->element].bytes;
+}
+
+/* Returns what messages call the port: names of several entries' buffers have numbers. */
+static const char *port_name(const struct test *t, const struct loop_buffer *b)
+{
+        return t->run->state.program->entry_count == 1 || !b->port
+                       ? b->name
+                       : text_safe(t->arena, b->port, strlen(b->port));
 }
 
 static int64_t port_extent(const struct test *t, const struct loop_buffer *b, int d)
@@ -212,7 +222,8 @@ static const void *lay_texts(struct test *t, const char *path, const struct loop
                         diag_error(&t->run->diag, EXIT_INVALID,
                                    "%s: text %" PRId64 " has %zu bytes, '%s' has room for %" PRId64
                                    " and a NUL: " DIAG_HINT("--text-bytes=%zu"),
-                                   path_base(path), i, length, b->name, room - 1, length + 1);
+                                   path_base(path), i, length, port_name(t, b), room - 1,
+                                   length + 1);
                         free(row);
                         return NULL;
                 }
@@ -256,7 +267,8 @@ static const void *read_array(struct test *t, const char *path, const struct loo
                 diag_error(diag, EXIT_INVALID, "%s cannot be read: %s", path_base(path), wrong);
         else if (known)
                 diag_error(diag, EXIT_INVALID, "%s holds %s, the model's '%s' is %s",
-                           path_base(path), array_text(t->arena, &a), b->name, port_text(t, b));
+                           path_base(path), array_text(t->arena, &a), port_name(t, b),
+                           port_text(t, b));
         free(bytes);
         return data;
 }
@@ -296,7 +308,8 @@ static const void *read_tensor(struct test *t, const char *kind, int k, const st
                                : type_elements(v->type) == b->extent;
         if (is_text || b->is_text || v->type->element != loop_buffer_element(b) || !fits) {
                 diag_error(&t->run->diag, EXIT_INVALID, "%s_%d.pb holds %s, the model's '%s' is %s",
-                           kind, k, type_text(t->arena, t->m, v->type), b->name, port_text(t, b));
+                           kind, k, type_text(t->arena, t->m, v->type), port_name(t, b),
+                           port_text(t, b));
                 return NULL;
         }
         const void *bytes = dense_bytes(t, v);
@@ -310,6 +323,15 @@ static const void *read_tensor(struct test *t, const char *kind, int k, const st
 /* Gives each output its number in the model: in a program, state comes first. */
 static void number_outputs(struct test *t)
 {
+        for (int k = 0; k < t->input_count; k++)
+                t->input_numbers[k] = k;
+        if (t->run->state.program->entry_count > 1 && run_function(t->run)) {
+                entry_numbers(run_function(t->run), t->inputs, t->input_count, false,
+                              t->input_numbers);
+                entry_numbers(run_function(t->run), t->outputs, t->output_count, true,
+                              t->numbers);
+                return;
+        }
         bool *taken = arena_array(t->arena, (size_t)t->output_count + 1, sizeof *taken);
         for (int k = 0; k < t->output_count; k++)
                 if (t->outputs[k]->space == SPACE_STATE)
@@ -327,11 +349,13 @@ static void collect_ports(struct test *t)
 {
         const struct loop_program *p = t->run->state.program;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
-                t->input_count += loop_is_input(b);
-                t->output_count += loop_is_output(b);
+                t->input_count += loop_is_input(b) && loop_port_is_of(p, b);
+                t->output_count += loop_is_output(b) && loop_port_is_of(p, b);
         }
         t->inputs = arena_array(t->arena, (size_t)t->input_count, sizeof *t->inputs);
         t->outputs = arena_array(t->arena, (size_t)t->output_count, sizeof *t->outputs);
+        t->input_numbers = arena_array(t->arena, (size_t)t->input_count,
+                                       sizeof *t->input_numbers);
         t->numbers = arena_array(t->arena, (size_t)t->output_count, sizeof *t->numbers);
         t->given = arena_array(t->arena, (size_t)t->input_count, sizeof *t->given);
         t->got = arena_array(t->arena, (size_t)t->output_count, sizeof *t->got);
@@ -340,9 +364,9 @@ static void collect_ports(struct test *t)
                 t->extents[i] = -1;
         int in = 0, out = 0;
         for (struct loop_buffer *b = p->buffers; b; b = b->next) {
-                if (loop_is_input(b))
+                if (loop_is_input(b) && loop_port_is_of(p, b))
                         t->inputs[in++] = b;
-                if (loop_is_output(b))
+                if (loop_is_output(b) && loop_port_is_of(p, b))
                         t->outputs[out++] = b;
         }
         number_outputs(t);
@@ -441,7 +465,7 @@ static bool compare(struct test *t, int k, const void *want)
                         diag_error(&t->run->diag, EXIT_INTERNAL,
                                    "--test %s: output '%s': text %" PRId64
                                    " is \"%s\", want \"%s\"",
-                                   t->name, b->name, i / room,
+                                   t->name, port_name(t, b), i / room,
                                    shown_text(t, t->got[k], i / room * room),
                                    shown_text(t, want, i / room * room));
                         return false;
@@ -465,14 +489,14 @@ static bool compare(struct test *t, int k, const void *want)
                 diag_error(&t->run->diag, EXIT_INTERNAL,
                            "--test %s: output '%s': %" PRId64 " of %" PRId64
                            " elements differ, first %s: %.9g, want %.9g",
-                           t->name, b->name, wrong, count, coordinates(t, b, first),
+                           t->name, port_name(t, b), wrong, count, coordinates(t, b, first),
                            as_number(b->element, t->got[k], first),
                            as_number(b->element, want, first));
                 return false;
         }
         printf("test %s: output '%s': %" PRId64
                " elements equal, largest difference %.3g of %.3g\n",
-               t->name, b->name, count, error, largest);
+               t->name, port_name(t, b), count, error, largest);
         return true;
 }
 
@@ -490,6 +514,8 @@ static bool test_target(struct test *t)
         fine = run->options.cc ? run_compiled(t) : run_interpreter(t);
         loop_next_extents(t->run->state.program, t->extents, t->extents);
         for (int k = 0; k < t->output_count && fine; k++) {
+                if (t->numbers[k] < 0)
+                        continue;
                 t->got[k] = dense_of(t, t->outputs[k], t->got[k]);
                 const void *want = read_tensor(t, "output", t->numbers[k], t->outputs[k]);
                 fine = want && compare(t, k, want);
@@ -507,6 +533,17 @@ static bool is_plain(const struct test *t, const struct loop_buffer *b)
         return plain;
 }
 
+/* Is input k state that the entry has no file of: it begins anew, with zeros of no rows? */
+static bool begins(const struct test *t, int k)
+{
+        struct stat st;
+        const char *path = arena_printf(t->arena, "%s/input_%d", t->dir, t->input_numbers[k]);
+        return t->inputs[k]->space == SPACE_STATE && t->run->state.program->entry_count > 1 &&
+               (t->input_numbers[k] < 0 ||
+                (stat(arena_printf(t->arena, "%s.npy", path), &st) &&
+                 stat(arena_printf(t->arena, "%s.pb", path), &st)));
+}
+
 /* Reads the inputs, with which both begin. */
 static bool read_inputs(struct test *t)
 {
@@ -516,14 +553,21 @@ static bool read_inputs(struct test *t)
         for (int i = 0; i < 2 * t->input_count && fine; i++) {
                 const int k = i % t->input_count;
                 const struct loop_buffer *b = t->inputs[k];
-                if (is_plain(t, b) == (i < t->input_count))
-                        fine = (t->given[k] = laid_out(t, b, read_tensor(t, "input", k, b))) !=
-                               NULL;
+                if (is_plain(t, b) != (i < t->input_count))
+                        continue;
+                if (begins(t, k))
+                        t->given[k] = arena_array(t->arena, port_bytes(b) + 1, 1);
+                else
+                        t->given[k] = laid_out(
+                                t, b, read_tensor(t, "input", t->input_numbers[k], b));
+                fine = t->given[k] != NULL;
         }
         const struct loop_program *p = t->run->state.program;
         for (int i = 0; i < p->extent_count && fine; i++)
                 if (t->extents[i] < 0)  /* No input tells it. */
-                        t->extents[i] = p->extents[i].variable->high;
+                        t->extents[i] = p->extents[i].kept && p->entry_count > 1
+                                                ? 0
+                                                : p->extents[i].variable->high;
         return fine;
 }
 
@@ -548,10 +592,15 @@ const void **test_inputs(struct run *run, struct arena *arena, struct module *m,
 
 static bool test_run(struct run *run, const char *dir)
 {
+        const int entry = entry_named(run, "--test", &dir);
+        if (entry < 0)
+                return false;
         struct test t = test_new(run, "--test", dir);
+        run->state.program->at = entry;
         bool fine = read_inputs(&t);
         for (t.target = 0; t.target < run->target_count && fine; t.target++)
                 fine = test_target(&t);
+        run->state.program->at = 0;
         forget(&t);
         return fine;
 }
@@ -562,6 +611,8 @@ static bool write_outputs(struct test *t)
         loop_next_extents(run->state.program, t->extents, t->extents);
         for (int k = 0; k < t->output_count; k++) {
                 const struct loop_buffer *b = t->outputs[k];
+                if (t->numbers[k] < 0)
+                        continue;
                 t->got[k] = dense_of(t, b, t->got[k]);
                 FILE *file = outputs_open(run->outputs,
                                           arena_printf(t->arena, "%s/output_%d.npy", t->dir,
@@ -582,10 +633,15 @@ static bool write_outputs(struct test *t)
 
 bool test_write(struct run *run, const char *dir)
 {
+        const int entry = entry_named(run, "--run", &dir);
+        if (entry < 0)
+                return false;
         struct test t = test_new(run, "--run", dir);
         t.target = run->target_count - 1;
+        run->state.program->at = entry;
         bool fine = read_inputs(&t) && (run->options.cc ? run_compiled(&t) : run_interpreter(&t)) &&
                     write_outputs(&t);
+        run->state.program->at = 0;
         forget(&t);
         return fine;
 }

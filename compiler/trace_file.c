@@ -34,10 +34,16 @@ static void note_statement(struct loop_stmt *s, void *context)
 
 void trace_table(struct run *run, struct print_options *options)
 {
-        struct lifetimes l = lifetimes_planned(run->arena, run->state.program);
+        struct loop_program *p = run->state.program;
         int peak;
-        struct table t = { .run = run, .live = lifetimes_live(&l, &peak) };
-        loop_walk_mains(run->state.program, note_statement, NULL, &t);
+        struct table t = { .run = run };
+        for (p->at = 0; p->at < p->entry_count; p->at++) {
+                struct lifetimes l = lifetimes_planned(run->arena, p);
+                t.live = lifetimes_live(&l, &peak);
+                t.statements = 0;
+                loop_block_walk(loop_main(p)->body, note_statement, NULL, &t);
+        }
+        p->at = 0;
         options->trace = run->options.profile;
         options->kernels = t.kernels;
         options->kernel_count = t.count;

@@ -32,7 +32,12 @@ struct result {
         int input_count, output_count;
         struct port_data *inputs, *outputs;
         int64_t *extents;               /* The program's extents have these values. */
+        const char *entry;              /* It is of this one of several entries, or "". */
+        struct result *next;            /* Of the next entry. */
 };
+
+/* The extents that inputs choose indices from, one for each input; a .loops text has none. */
+struct choices { int64_t *extents; int count; };
 
 struct check {
         const struct pipeline_options *options;
@@ -42,9 +47,8 @@ struct check {
         double epsilon;                 /* Epsilon is half the distance from 1 to the next number,
                                          * in the coarsest type met so far. */
         bool compile;                   /* The interpreter has taken too long once. */
-        int64_t *extents;               /* The extents that inputs choose indices from, one for each
-                                         * input; a .loops text has none. */
-        int extent_count;
+        struct choices *choices;        /* Of each entry. */
+        int choice_count;
 };
 
 /* ---- tolerance ---- */
@@ -84,8 +88,18 @@ static struct loop_program *program_of(const struct check *c, const struct pipel
 {
         struct lower_options plain = { .unchecked = c->context->lower.unchecked };
         return state->program ? state->program
-                              : lower_module(state->module, module_entry(state->module),
-                                             c->context->library, &plain, c->context->diag);
+                              : lower_module(state->module, NULL, c->context->library, &plain,
+                                             c->context->diag);
+}
+
+/* Is b, a port of the entry at p->at, given to a run, or left behind by it? */
+static bool is_given(const struct loop_program *p, const struct loop_buffer *b)
+{
+        return loop_is_input(b) && loop_port_is_of(p, b);
+}
+static bool is_left(const struct loop_program *p, const struct loop_buffer *b)
+{
+        return loop_is_output(b) && loop_port_is_of(p, b);
 }
 
 static const struct port_data *add_port(struct result *r, const struct loop_program *p,
@@ -99,7 +113,7 @@ static const struct port_data *add_port(struct result *r, const struct loop_prog
 }
 
 /* Fills the input of this number, counted from 1. */
-static void fill_input(const struct check *c, const struct loop_buffer *b,
+static void fill_input(const struct choices *c, const struct loop_buffer *b,
                        const struct port_data *port, int number)
 {
         const uint64_t start = RANDOM_START + (uint64_t)number;
@@ -107,16 +121,18 @@ static void fill_input(const struct check *c, const struct loop_buffer *b,
                 drawn_texts(port->data, b->extent, type_extent(b->type, b->type->rank - 1), start);
         else
                 drawn_fill(b->element, port->data, b->extent,
-                           number <= c->extent_count ? c->extents[number - 1] : 0, start);
+                           number <= c->count ? c->extents[number - 1] : 0, start);
 }
 
 static struct result *result_new(const struct check *c, const struct loop_program *p)
 {
+        static const struct choices none;
         struct result *r = memory_alloc(sizeof *r);
         *r = (struct result){ .arena = arena_new() };
+        r->entry = p->entry_count > 1 ? arena_string(r->arena, loop_entry_at(p)->name) : "";
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
-                r->input_count += loop_is_input(b);
-                r->output_count += loop_is_output(b);
+                r->input_count += is_given(p, b);
+                r->output_count += is_left(p, b);
         }
         r->inputs = arena_array(r->arena, (size_t)r->input_count, sizeof *r->inputs);
         r->outputs = arena_array(r->arena, (size_t)r->output_count, sizeof *r->outputs);
@@ -129,11 +145,12 @@ static struct result *result_new(const struct check *c, const struct loop_progra
         }
         int in = 0, out = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
-                if (loop_is_input(b)) {
+                if (is_given(p, b)) {
                         const struct port_data *port = add_port(r, p, b, r->inputs, in++);
-                        fill_input(c, b, port, in);
+                        fill_input(p->at < c->choice_count ? &c->choices[p->at] : &none, b, port,
+                                   in);
                 }
-                if (loop_is_output(b))
+                if (is_left(p, b))
                         add_port(r, p, b, r->outputs, out++);
         }
         return r;
@@ -141,10 +158,12 @@ static struct result *result_new(const struct check *c, const struct loop_progra
 
 static void result_free(struct result *r)
 {
-        if (!r)
-                return;
-        arena_free(r->arena);
-        free(r);
+        while (r) {
+                struct result *next = r->next;
+                arena_free(r->arena);
+                free(r);
+                r = next;
+        }
 }
 
 /* Returns the data of each port, as the interpreter and compiled code want them. */
@@ -190,9 +209,12 @@ static struct loop_program *printable(const struct check *c, struct arena *arena
                            c->context->library, c->context->diag);
         text_free(&text);
         text_free(&blob);
+        if (copy)
+                copy->at = 0;
         if (!copy || pass_legalize(copy, &context) < 0 ||
             (!copy->planned && pass_plan(copy, &context) < 0))
                 return NULL;
+        copy->at = p->at;
         return copy;
 }
 
@@ -209,7 +231,7 @@ static void count_outputs(const struct loop_program *p, struct result *r)
 {
         int out = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
-                if (b->space == SPACE_OUTPUT)
+                if (b->space == SPACE_OUTPUT && loop_port_is_of(p, b))
                         r->outputs[out++].elements = loop_port_elements(p, b, r->extents);
 }
 
@@ -251,23 +273,41 @@ static const char *run_state(struct check *c, const struct loop_program *p, stru
 
 /* Notes the extents that inputs choose from. Passes do not change these, but one may give the model
  * other inputs. */
-static void note_inputs(struct check *c, struct function *f)
+static void note_inputs(struct check *c, struct module *m)
 {
-        if (c->extents && f->body.argument_count == c->extent_count)
-                return;
-        c->extent_count = f->body.argument_count;
-        c->extents = memory_resize(c->extents, ((size_t)c->extent_count + 1) * sizeof *c->extents);
-        drawn_extents(f, c->extents);
+        int entry = 0;
+        for (struct function *f = m->functions; f; f = f->next, entry++) {
+                if (entry == c->choice_count) {
+                        c->choices = memory_resize(c->choices,
+                                                   (size_t)++c->choice_count * sizeof *c->choices);
+                        c->choices[entry] = (struct choices){ .count = -1 };
+                }
+                struct choices *own = &c->choices[entry];
+                if (own->count == f->body.argument_count)
+                        continue;
+                own->count = f->body.argument_count;
+                own->extents = memory_resize(own->extents,
+                                             ((size_t)own->count + 1) * sizeof *own->extents);
+                drawn_extents(f, own->extents);
+        }
 }
 
 /* Returns the results of a state; NULL: it was skipped, with a message. */
 static struct result *compute(struct check *c, const struct pipeline_state *state, const char *when)
 {
         if (state->module)
-                note_inputs(c, module_entry(state->module));
-        const struct loop_program *p = program_of(c, state);
-        struct result *r = p ? result_new(c, p) : NULL;
-        const char *skipped = p ? run_state(c, p, r) : "it cannot be lowered";
+                note_inputs(c, state->module);
+        struct loop_program *p = program_of(c, state);
+        struct result *r = NULL, **end = &r;
+        const char *skipped = p ? NULL : "it cannot be lowered";
+        for (int e = 0; p && e < p->entry_count && !skipped; e++) {
+                p->at = e;
+                *end = result_new(c, p);
+                skipped = run_state(c, p, *end);
+                end = &(*end)->next;
+        }
+        if (p)
+                p->at = 0;
         if (!skipped)
                 return r;
         diag_say(c->context->diag, "check: %s: skipped: %s\n", when, skipped);
@@ -309,9 +349,9 @@ static int64_t first_difference(const struct port_data *x, const struct port_dat
         return -1;
 }
 
-/* Returns where two results differ first, as text in arena; NULL: they are equal. */
-static const char *difference(struct arena *arena, const struct result *a, const struct result *b,
-                              double allowed)
+/* Returns where two results of an entry differ first, as text in arena; NULL: they are equal. */
+static const char *entry_difference(struct arena *arena, const struct result *a,
+                                    const struct result *b, double allowed)
 {
         if (a->code != b->code || a->output_count != b->output_count)
                 return arena_printf(arena, "the run ended with code %d before and %d after",
@@ -329,6 +369,19 @@ static const char *difference(struct arena *arena, const struct result *a, const
                                             x->name, i, as_number(x, i), as_number(y, i));
         }
         return NULL;
+}
+
+/* Returns where the results of two states differ first. */
+static const char *difference(struct arena *arena, const struct result *a, const struct result *b,
+                              double allowed)
+{
+        const char *what = NULL;
+        for (; a && b && !what; a = a->next, b = b->next) {
+                what = entry_difference(arena, a, b, allowed);
+                if (what && *a->entry)
+                        what = arena_printf(arena, "entry %s: %s", a->entry, what);
+        }
+        return what;
 }
 
 /* ---- around a pass ---- */
@@ -401,6 +454,8 @@ void check_end(struct check *c)
 {
         result_free(c->before);
         snapshot_free(&c->snapshot);
-        free(c->extents);
+        for (int i = 0; i < c->choice_count; i++)
+                free(c->choices[i].extents);
+        free(c->choices);
         free(c);
 }

@@ -45,6 +45,7 @@ const callsOf = (report) => report.calls.map((call, index) => ({
   nodes: call.location.split(", "), shape: (/-> <([^>]*)>$/.exec(call.summary) || ["", ""])[1],
 }));
 const calls = callsOf(facts);
+const benches = [facts, ...(facts.entries || [])].filter((b) => b.bench);      // what was measured: of the model, or of each entry
 const total = (key) => calls.reduce((sum, call) => sum + call[key], 0);
 const operation = (call) => call.summary.split(/ <| ->|,/)[0];
 

@@ -8,6 +8,7 @@ draw.kernels = () => {
   refillKernels = table("#kernels-tab", [
     { name: "#", key: "index", number: true },
     { name: "kernel", key: "kernel" },
+    ...(facts.entries ? [{ name: "entry", key: "entry" }] : []),
     { name: "share", key: time, bar: (c) => c[time] / longest },
     ...(timed ? [
       { name: "measured µs", key: "seconds", number: true, text: (c) => (c.seconds * 1e6).toFixed(1) },

@@ -1,5 +1,7 @@
 // ---- memory over time, and what lies beside it ----
 
+// Each of several entries has a plan of its own; the report's is that of the one that needs most.
+const entryAt = () => (facts.entries || []).find((e) => e.name === $("#memory-entry").value);
 const regionName = (r) => (facts.memory.regions[r - 1] ? facts.memory.regions[r - 1].name : `region ${r}`);
 // A block is called what it holds: the nodes that made it, with the name of the buffer beside where they have several; in less than
 // `room` letters, or all.
@@ -15,7 +17,7 @@ function blockNames(blocks) {
 }
 
 function drawMemory() {
-  const svg = $("#memory-tab svg"), tip = $("#memory-tab .tip"), memory = facts.memory;
+  const svg = $("#memory-tab svg"), tip = $("#memory-tab .tip"), memory = (entryAt() || facts).memory;
   const regions = [...new Set(memory.in_use.map((b) => b.region))].sort((a, b) => a - b);
   const high = regions.map((r) => Math.max(...memory.in_use.filter((b) => b.region === r).map((b) => b.offset + b.bytes)));
   const bases = regions.map((_, k) => high.slice(0, k).reduce((sum, bytes) => sum + bytes, 0));
@@ -46,11 +48,14 @@ function drawMemory() {
   const peak = live.indexOf(Math.max(0, ...live));
   if (memory.in_use.length) make(svg, "line", { id: "peak", x1: x(peak + 0.5), x2: x(peak + 0.5), y1: 8, y2: 8 + H, "stroke-dasharray": "5 4" });
   $("#memory-facts").textContent = memory.in_use.length
-    ? `workspace ${whole(facts.workspace)} bytes; at the peak (statement ${peak} of ${times}) ${whole(live[peak] || 0)} are in use.`
+    ? `workspace ${whole((entryAt() || facts).workspace)} bytes; at the peak (statement ${peak} of ${times}) ${whole(live[peak] || 0)} are in use.`
     : "no workspace is needed";
 }
 
 draw.memory = () => {
+  for (const e of facts.entries || []) make($("#memory-entry"), "option", {}, e.name);
+  $("#memory-of").hidden = !facts.entries;
+  $("#memory-entry").onchange = drawMemory;
   drawMemory();
   addEventListener("resize", () => $("#memory-tab").classList.contains("on") && drawMemory());
   const ports = facts.buffers.filter((b) => b.port), count = facts.buffers.filter((b) => b.space === "constant").length;

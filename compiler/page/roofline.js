@@ -3,7 +3,7 @@
 // With measured times rates are in a second, and the roof is the peak that was measured beside them; without, in a cycle, as predicted.
 function drawRoofline() {
   const svg = $("#roofline-tab svg"), tip = $("#roofline-tab .tip"), machine = facts.machine;
-  const clock = timed ? facts.bench.peak / machine.flops : 1, unit = timed ? "FLOP/s" : "FLOP a cycle";
+  const clock = timed ? benches[0].bench.peak / machine.flops : 1, unit = timed ? "FLOP/s" : "FLOP a cycle";
   const dots = calls.filter((c) => c.flops > 0 && c.bytes > 0).map((call) => ({ call, at: call.intensity, rate: call.flops / Math.max(1e-12, timed ? call.seconds : call.cycles) }));
   const { width, height } = svg.getBoundingClientRect(), LEFT = 78, BOTTOM = 40, W = Math.max(100, width - LEFT - 20), H = Math.max(80, height - BOTTOM - 14);
   svg.textContent = "";

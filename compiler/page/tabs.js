@@ -10,7 +10,7 @@ for (const [value, name] of [
   [scaled(facts.workspace, "B"), "workspace"], [scaled(facts.live_peak, "B"), "live at the peak"],
   [scaled(facts.constants, "B"), "constants"], [scaled(facts.flops, "FLOP"), "a run"],
   [facts.kernels, "kernels"], [calls.length, "calls"],
-  ...(facts.bench ? [[inTime(facts.bench.median), `median of ${facts.bench.runs} runs`]] : []),
+  ...benches.map((b) => [inTime(b.bench.median), `median of ${b.bench.runs} runs${b.name ? ` of ${b.name}` : ""}`]),
 ]) {
   const cell = make($("#sizes"), "div");
   make(cell, "b", {}, value);

@@ -102,6 +102,17 @@ int loop_extents_told(const struct loop_program *p)
         return count;
 }
 
+int loop_entry_extents(const struct loop_program *p, int numbers[EXTENTS_MAX])
+{
+        const int given = loop_given_extents(p);
+        int count = 0;
+        for (int i = 0; i < p->extent_count; i++)
+                if (loop_extent_is_told(p, i) && (i < given || p->extents[i].counted) &&
+                    loop_extent_is_of(p, i, p->at))
+                        numbers[count++] = i;
+        return count;
+}
+
 /* Returns the value of an index expression over the program's extents. */
 static int64_t value_of(const struct loop_program *p, const struct loop_expr *e,
                         const int64_t *values)

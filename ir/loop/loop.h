@@ -539,6 +539,9 @@ bool loop_extent_is_told(const struct loop_program *p, int i);
 int loop_extents_told(const struct loop_program *p);      /* Returns how many are. */
 /* Is extent i, which is told, a parameter or a result of this entry? All are of the only one. */
 bool loop_extent_is_of(const struct loop_program *p, int i, int entry);
+/* Writes the numbers of the extents that a run of the entry at p->at is given or tells, in the
+ * order of its descriptor, and returns how many they are. */
+int loop_entry_extents(const struct loop_program *p, int numbers[EXTENTS_MAX]);
 /* Returns how many of the extents a run gives, which stand first. */
 int loop_given_extents(const struct loop_program *p);
 /* Returns the number of the first extent that is state; these stand last. */
@@ -558,6 +561,11 @@ int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer 
  * each extent is at its bound. */
 int64_t loop_port_elements(const struct loop_program *p, const struct loop_buffer *port,
                            const int64_t *values);
+/* Is the port one of the entry at p->at? State is of all. */
+static inline bool loop_port_is_of(const struct loop_program *p, const struct loop_buffer *port)
+{
+        return port->space == SPACE_STATE || port->entry == p->at;
+}
 /* These return the entry that p->at says, and its main. */
 struct loop_entry *loop_entry_at(const struct loop_program *p);
 struct loop_function *loop_main(const struct loop_program *p);

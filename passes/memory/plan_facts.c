@@ -83,7 +83,7 @@ static void count_down(struct loop_stmt *s, void *context)
 static const char *find_nodes(const struct loop_program *p, int time)
 {
         struct countdown c = { .left = time };
-        loop_walk_mains(p, count_down, NULL, &c);
+        loop_block_walk(loop_main(p)->body, count_down, NULL, &c);
         if (!c.found || c.found->kind != STMT_CALL)
                 return NULL;
         const struct loop_function *kernel = c.found->function;
@@ -95,8 +95,8 @@ static const char *find_nodes(const struct loop_program *p, int time)
 
 struct plan_facts plan_find_facts(struct arena *arena, struct loop_program *p, bool shares)
 {
-        struct plan_facts facts = { .live_peak = loop_live_peak(p),
-                                    .size = loop_workspace_size(p) };
+        struct plan_facts facts = { .live_peak = loop_entry_at(p)->live_peak,
+                                    .size = loop_entry_at(p)->workspace_size };
         for (int i = 0; i < p->region_count; i++)
                 facts.size += p->regions[i].size;
         struct lifetimes alone = lifetimes_find(arena, p), shared = lifetimes_planned(arena, p);

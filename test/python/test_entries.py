@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Several run functions in one file (--entry): each gives what the model alone gives; constants, kernels and state are shared."""
+import json
 import pickle
 
 import dnncc
@@ -101,6 +102,78 @@ def test_the_workspace_is_that_of_the_larger(attention, tmp_path):
         return [int(line.split("workspace ")[1].split()[0]) for line in done.stdout.splitlines() if line.startswith("entry @")], int(done.stdout.split(" workspace ")[1].split()[0])
     each, whole = sizes(*ENTRIES)
     assert len(each) == 2 and whole == max(each) and each[0] > each[1]
+
+
+@pytest.fixture
+def data(attention, tmp_path):
+    """a folder with files of each entry: a prompt of 4, and the token behind it"""
+    session = onnxruntime.InferenceSession(str(attention), providers=["CPUExecutionProvider"])
+    past = {"past.k": np.zeros((1, 2, 0, 4), np.float32), "past.v": np.zeros((1, 2, 0, 4), np.float32)}
+    for name, (given, _) in zip(("prefill", "step"), test_state.grown([4, 1])):
+        (tmp_path / name).mkdir()
+        results = session.run(None, {**given, **past})
+        for k, port in enumerate(session.get_inputs()):
+            np.save(tmp_path / name / f"input_{k}.npy", {**given, **past}[port.name])
+        for k, y in enumerate(results):
+            np.save(tmp_path / name / f"output_{k}.npy", y)
+        past = {"past.k": results[1], "past.v": results[2]}
+    return tmp_path
+
+
+@pytest.mark.parametrize("options", [["--state=past.*=present.*"], ["--state=past.*=present.*", "--cc=cc -O1", "--target=x86-64-v3"], ["--cc=cc -O1"]], ids=" ".join)
+def test_data_of_an_entry(attention, data, options):
+    """--test and --run take the entry by its name, the first where there is none; files of the wrong one do not fit"""
+    command = [dnncc.DNNCC, "m.onnx", *DIMS, *ENTRIES, *options]
+    done = dnncc.run([*command, "--test=prefill", "--test=step=step", "--test=prefill=step"], cwd=data)
+    assert done.returncode == 0 and done.stdout.count("elements equal") == 9, done.stdout + done.stderr
+    for name in "prefill", "step":
+        want = {path.name: np.load(path) for path in (data / name).glob("output_*")}
+        for path in (data / name).glob("output_*"):
+            path.unlink()
+        done = dnncc.run([*command, f"--run={name}={name}"], cwd=data)
+        assert done.returncode == 0, done.stderr
+        for file, array in want.items():
+            np.testing.assert_allclose(np.load(data / name / file), array, rtol=1e-5, atol=1e-6)
+    np.save(data / "step" / "output_0.npy", np.load(data / "step" / "output_0.npy") + 1)
+    done = dnncc.run([*command, "--test=prefill", "--test=step=step"], cwd=data)
+    assert done.returncode == 70 and "output 'y'" in done.stderr, done.stderr
+    assert dnncc.run([*command, "--test=step=prefill"], cwd=data).returncode == 3
+    done = dnncc.run([*command, "--test=steps=step"], cwd=data)
+    assert done.returncode == 1 and "did you mean 'step'" in done.stderr, done.stderr
+
+
+def test_data_of_an_entry_that_begins_anew(data):
+    """where the model of an entry has no past, its files have none"""
+    first, second = prompt_and_step()
+    onnx.save(first, data / "first.onnx")
+    inputs = [port.name for port in second.graph.input]
+    for k, name in enumerate(inputs):
+        if name.startswith("past."):
+            (data / "prefill" / f"input_{k}.npy").unlink()
+    done = dnncc.run([dnncc.DNNCC, "first.onnx", "m.onnx", "--entry=prefill:N=1..6", "--entry=step:N=1,P=0..30,T=P+N", "--state=past.*=present.*",
+                      "--test=prefill", "--test=step=step"], cwd=data)
+    assert done.returncode == 0 and done.stdout.count("elements equal") == 6, done.stdout + done.stderr
+
+
+def test_looking_at_entries(attention, data):
+    """--check compares both, --bench measures each, and the report has both"""
+    command = [dnncc.DNNCC, "m.onnx", *DIMS, *ENTRIES, "--state=past.*=present.*", "--target=x86-64-v3"]
+    done = dnncc.run([*command, "--check"], cwd=data)
+    assert done.returncode == 0 and "check: plan: equal" in done.stderr and "skipped" not in done.stderr.replace("approximates", ""), done.stderr
+    done = dnncc.run([*command, "--bench=kernels,1", "--report=r.json", "--test=step=step"], cwd=data)
+    assert done.returncode == 0, done.stderr
+    assert [line.split(", entry ")[1].split()[0] for line in done.stdout.splitlines() if line.startswith("bench:")] == ["prefill", "step"], done.stdout
+    report = json.loads((data / "r.json").read_text())
+    assert [e["name"] for e in report["entries"]] == ["prefill", "step"] and all(e["bench"]["median"] > 0 for e in report["entries"])
+    assert report["workspace"] == max(e["workspace"] for e in report["entries"]) and {c["entry"] for c in report["calls"]} == {"prefill", "step"}
+    assert all(c["seconds"] >= 0 for c in report["calls"])
+    for entry in report["entries"]:
+        mine = {b["name"] for b in report["buffers"] if b.get("entry") in (None, entry["name"])}
+        assert {b["buffer"] for b in entry["memory"]["in_use"]} <= mine
+        assert max((b["offset"] + b["bytes"] for b in entry["memory"]["in_use"]), default=0) <= entry["workspace"]
+    done = dnncc.run([*command, "--bench=step,1", "--profile=trace.json"], cwd=data)
+    assert done.returncode == 0 and done.stdout.count("bench:") == 1 and "entry step" in done.stdout, done.stderr
+    assert len(json.loads((data / "trace.json").read_text())) > 1
 
 
 def test_in_python():
@@ -246,8 +319,8 @@ def test_models_want_entries(attention, tmp_path):
     assert done.returncode == 1 and "3 models want as many --entry=NAME" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--target=cuda-sm_90", "--target=generic,x86-64-v3", "--bench", "--check", "--profile", "--flush-denormals --target=x86-64-v3",
-                                    "--region=dtcm=64K", "--quantize-weights=s8", "--emit=onnx", "--report=r.json"])
+@pytest.mark.parametrize("option", ["--target=cuda-sm_90", "--target=generic,x86-64-v3", "--flush-denormals --target=x86-64-v3",
+                                    "--region=dtcm=64K", "--quantize-weights=s8", "--emit=onnx", "--tune --schedule=s"])
 def test_what_is_for_one(attention, tmp_path, option):
     done = dnncc.run([dnncc.DNNCC, attention, *DIMS, *ENTRIES, *option.split()], cwd=tmp_path)
     assert done.returncode == dnncc.UNSUPPORTED and "several entries" in done.stderr, done.stderr
