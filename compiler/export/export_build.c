@@ -277,12 +277,105 @@ struct made *export_dense(struct export *e, const char *base, const struct type 
         return made;
 }
 
-/* Returns static extents, <rank x i64>. */
+/* ---- extents that a run gives ---- */
+
+/* Returns the symbol's value, <1 x i64>: an extent of the first input that has it. NULL: none
+ * has. */
+static struct made *symbol_made(struct export *e, int symbol)
+{
+        const struct region *body = &module_entry(e->m)->body;
+        for (int i = 0; i < body->argument_count; i++) {
+                const struct type *t = body->arguments[i].type;
+                for (int d = 0; d < t->rank; d++) {
+                        if (dim_is_static(t->dims[d]) ||
+                            dim_term(e->m, t->dims[d])->kind != DIM_SYMBOL ||
+                            dim_term(e->m, t->dims[d])->symbol != symbol)
+                                continue;
+                        const dim_t one = dim_of(1);
+                        struct made *shape =
+                                export_unary(e, "Shape", type_tensor(e->m, E_I64, 1, &one),
+                                             export_value(e, &body->arguments[i]));
+                        export_int(e, "start", d);
+                        export_int(e, "end", d + 1);
+                        return shape;
+                }
+        }
+        return NULL;
+}
+
+struct made *export_extent(struct export *e, dim_t dim)
+{
+        static const char *const nodes[] = { [DIM_ADD] = "Add", [DIM_SUB] = "Sub",
+                                             [DIM_MUL] = "Mul", [DIM_DIV] = "Div",
+                                             [DIM_MAX] = "Max", [DIM_MIN] = "Min" };
+        if (dim_is_static(dim))
+                return export_numbers(e, (int64_t[]){ dim_extent(dim) }, 1);
+        const struct dim_expr *t = dim_term(e->m, dim);
+        if (t->kind == DIM_SYMBOL) {
+                struct made *made = symbol_made(e, t->symbol);
+                if (!made)
+                        export_refuse(e, e->op, "an extent that no input has");
+                return made ? made : export_numbers(e, (int64_t[]){ 0 }, 1);
+        }
+        struct made *a = export_extent(e, t->a), *b = export_extent(e, t->b);
+        struct made *made = export_binary(e, nodes[t->kind], a->type, a, b);
+        return t->kind == DIM_SUB ? export_binary(e, "Max", a->type, made,
+                                                  export_numbers(e, (int64_t[]){ 0 }, 1))
+                                  : made;
+}
+
+int64_t export_more(struct export *e, dim_t to, dim_t from)
+{
+        if (dim_is_static(to) && dim_is_static(from))
+                return dim_extent(to) - dim_extent(from);
+        const dim_t more = dim_binary(e->m, DIM_SUB, to, from);
+        return dim_is_static(more) && !dim_is(more, 0)
+                       ? dim_extent(more)
+                       : -dim_extent(dim_binary(e->m, DIM_SUB, from, to));
+}
+
+/* Joins numbers, <1 x i64> each. */
+static struct made *joined(struct export *e, struct made *const *parts, int count)
+{
+        const dim_t all = dim_of(count);
+        if (count == 1)
+                return parts[0];
+        struct made *made =
+                export_node(e, "Concat", type_tensor(e->m, E_I64, 1, &all), parts, count);
+        export_int(e, "axis", 0);
+        return made;
+}
+
+/* Returns extents, <rank x i64>. */
 static struct made *export_dims(struct export *e, int rank, const dim_t *dims)
 {
         int64_t extents[RANK_MAX];
-        dims_extents(extents, rank, dims);
-        return export_numbers(e, extents, rank);
+        struct made *parts[RANK_MAX];
+        bool known = true;
+        for (int d = 0; d < rank; d++)
+                known = known && dim_is_static(dims[d]);
+        if (known) {
+                dims_extents(extents, rank, dims);
+                return export_numbers(e, extents, rank);
+        }
+        for (int d = 0; d < rank; d++)
+                parts[d] = export_extent(e, dims[d]);
+        return joined(e, parts, rank);
+}
+
+/* Returns the shape that Reshape wants: the one extent that is not known may follow from the
+ * others. */
+static struct made *reshape_dims(struct export *e, int rank, const dim_t *dims)
+{
+        int64_t extents[RANK_MAX];
+        int open = 0;
+        for (int d = 0; d < rank; d++) {
+                open += !dim_is_static(dims[d]);
+                extents[d] = dim_is_static(dims[d]) ? dim_extent(dims[d]) : -1;
+                if (!extents[d])
+                        open = 2;       /* Nothing follows of no elements. */
+        }
+        return open == 1 ? export_numbers(e, extents, rank) : export_dims(e, rank, dims);
 }
 
 struct made *export_numbers(struct export *e, const int64_t *values, int count)
@@ -315,8 +408,9 @@ struct made *export_integer(struct export *e, enum element element, int64_t numb
 static struct made *splat(struct export *e, const struct constant *c)
 {
         const struct type *type = c->value.type;
-        int64_t count = type_elements(type), bytes = element_info[type->element].bytes;
-        if (count * bytes <= SPLAT_BYTES) {
+        const bool known = type_is_static(type);
+        int64_t count = known ? type_elements(type) : 0, bytes = element_info[type->element].bytes;
+        if (known && count * bytes <= SPLAT_BYTES) {
                 char *data = arena_alloc(e->arena, (size_t)(count * bytes) + 1);
                 for (int64_t i = 0; i < count; i++)
                         memcpy(data + i * bytes, c->data, (size_t)bytes);
@@ -356,7 +450,7 @@ struct made *export_reshape(struct export *e, struct made *x, int rank, const di
                 return x;
         for (int d = 0; d < rank; d++)
                 empty |= dim_is(dims[d], 0);
-        x = export_binary(e, "Reshape", to, x, export_dims(e, rank, dims));
+        x = export_binary(e, "Reshape", to, x, reshape_dims(e, rank, dims));
         if (empty)
                 export_int(e, "allowzero", 1);
         return x;
@@ -394,9 +488,15 @@ struct made *export_expand(struct export *e, struct made *x, int rank, const dim
         enum element own = x->type->element, storage = element_storage(own);
         if (type_tensor(e->m, own, rank, dims) == x->type)
                 return x;
+        dim_t wanted[RANK_MAX];         /* An extent of x stays where 1 is wanted. */
+        for (int d = 0; d < rank; d++) {
+                const int own_d = d - (rank - x->type->rank);
+                const bool stays = own_d >= 0 && dim_equal(x->type->dims[own_d], dims[d]);
+                wanted[d] = stays && !dim_is_static(dims[d]) ? dim_of(1) : dims[d];
+        }
         x = as_bits(e, x, storage);
         x = export_binary(e, "Expand", type_tensor(e->m, storage, rank, dims), x,
-                          export_dims(e, rank, dims));
+                          export_dims(e, rank, wanted));
         return as_bits(e, x, own);
 }
 
@@ -406,7 +506,24 @@ struct made *export_slice(struct export *e, struct made *x, const int64_t *start
         const struct type *t = x->type;
         int64_t from[RANK_MAX], to[RANK_MAX], axes[RANK_MAX], by[RANK_MAX];
         int count = 0;
+        struct made *ends[RANK_MAX];
+        bool open = false;
         for (int d = 0; d < t->rank; d++) {
+                if (!dim_is_static(dims[d])) {
+                        if (dim_equal(dims[d], t->dims[d]) && steps[d] == 1 && !starts[d])
+                                continue;
+                        if (steps[d] < 0)
+                                export_refuse(e, e->op, "it goes back over an extent of the run");
+                        dim_t end = dim_binary(e->m, DIM_MUL, dims[d],
+                                               dim_of(steps[d] < 0 ? 1 : steps[d]));
+                        end = dim_binary(e->m, DIM_ADD, end, dim_of(starts[d]));
+                        from[count] = starts[d];
+                        by[count] = steps[d];
+                        axes[count] = d;
+                        open = true;
+                        ends[count++] = export_extent(e, end);
+                        continue;
+                }
                 int64_t last = starts[d] + (dim_extent(dims[d]) - 1) * steps[d],
                         end = dim_is(dims[d], 0) ? starts[d]
                               : steps[d] > 0     ? last + 1
@@ -418,13 +535,16 @@ struct made *export_slice(struct export *e, struct made *x, const int64_t *start
                 from[count] = starts[d];
                 to[count] = end;
                 by[count] = steps[d];
-                axes[count++] = d;
+                axes[count] = d;
+                ends[count++] = NULL;
         }
         if (!count)
                 return x;
+        for (int i = 0; i < count && open; i++)
+                ends[i] = ends[i] ? ends[i] : export_numbers(e, &to[i], 1);
         struct made *operands[5] = { x, export_numbers(e, from, count),
-                                     export_numbers(e, to, count), export_numbers(e, axes, count),
-                                     export_numbers(e, by, count) };
+                                     open ? joined(e, ends, count) : export_numbers(e, to, count),
+                                     export_numbers(e, axes, count), export_numbers(e, by, count) };
         return export_node(e, "Slice", type_tensor(e->m, t->element, t->rank, dims), operands, 5);
 }
 
@@ -438,10 +558,10 @@ struct made *export_crop(struct export *e, struct made *x, int first, int count,
                 dims[d] = x->type->dims[d];
         }
         for (int i = 0; i < count; i++) {
-                int64_t before = low[i] < 0 ? -low[i] : 0, after = high[i] < 0 ? -high[i] : 0,
-                        left = dim_extent(dims[first + i]) - before - after;
+                int64_t before = low[i] < 0 ? -low[i] : 0, after = high[i] < 0 ? -high[i] : 0;
                 starts[first + i] = before;
-                dims[first + i] = dim_of(left < 0 ? 0 : left);
+                dims[first + i] =
+                        dim_binary(e->m, DIM_SUB, dims[first + i], dim_of(before + after));
                 low[i] = low[i] < 0 ? 0 : low[i];
                 high[i] = high[i] < 0 ? 0 : high[i];
         }

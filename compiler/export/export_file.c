@@ -38,6 +38,12 @@ static Onnx__ValueInfoProto *value_info(struct export *e, const struct made *v)
         for (int d = 0; d < t->rank; d++) {
                 shape->dim[d] =
                         MESSAGE(e, Onnx__TensorShapeProto__Dimension, ONNX__TENSOR_SHAPE_PROTO__DIMENSION__INIT);
+                if (!dim_is_static(t->dims[d])) {
+                        shape->dim[d]->value_case =
+                                ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM;
+                        shape->dim[d]->dim_param = bytes_of(dim_text(e->arena, e->m, t->dims[d]));
+                        continue;
+                }
                 shape->dim[d]->value_case = ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
                 shape->dim[d]->dim_value = type_extent(t, d);
         }

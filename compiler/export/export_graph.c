@@ -5,6 +5,7 @@
 #include "compiler/export/export_file.h"
 
 #include <inttypes.h>
+#include <setjmp.h>
 #include <string.h>
 
 const struct node_row export_rows[OPCODE_COUNT] = {
@@ -42,6 +43,19 @@ static void want(struct value *v)
                 v->op->number = WANTED;
 }
 
+/* Calls match. A form that wants a number where a run gives an extent does not match. */
+static bool matches(struct export *e, const struct form *form, const struct op *op,
+                    struct plan *plan)
+{
+        jmp_buf out;
+        jmp_buf *const outer = dim_watch(&out);
+        volatile bool fine = false;
+        if (!setjmp(out))
+                fine = form->match(e, op, plan);
+        dim_watch(outer);
+        return fine;
+}
+
 static struct plan plan_of(struct export *e, const struct op *op)
 {
         struct plan plan = { .write = NULL };
@@ -50,7 +64,7 @@ static struct plan plan_of(struct export *e, const struct op *op)
         for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
                 if (forms[i].root != op->code)
                         continue;
-                if (forms[i].match(e, op, &plan)) {
+                if (matches(e, &forms[i], op, &plan)) {
                         plan.write = forms[i].write;
                         return plan;
                 }
@@ -131,10 +145,15 @@ static void write_op(struct export *e, const struct op *op)
 {
         const struct plan plan = e->plans[op->number - PLANNED];
         e->op = op;
-        if (plan.write)
+        jmp_buf out;
+        jmp_buf *const outer = dim_watch(&out);
+        if (setjmp(out))
+                export_refuse(e, op, "its form wants an extent as a number, which a run gives");
+        else if (plan.write)
                 plan.write(e, op, &plan);
         else
                 export_refuse(e, op, export_rows[op->code].why);
+        dim_watch(outer);
         for (int i = 0; i < op->result_count; i++) /* These are results of what was refused. */
                 if (!op->results[i].scratch)
                         export_result(e, op, i, export_made(e, "refused", op->results[i].type));
@@ -186,8 +205,7 @@ void write_yield(struct export *e, const struct op *op, const struct plan *plan)
 
 static bool is_plain(struct export *e, const struct type *t, const struct port *port)
 {
-        if (t->kind == TYPE_TENSOR && element_is_stored(t->element) && type_is_static(t) &&
-            !port->is_text)
+        if (t->kind == TYPE_TENSOR && element_is_stored(t->element) && !port->is_text)
                 return true;
         diag_error(e->diag, EXIT_UNSUPPORTED, "'%s' is %s, which --emit=onnx does not write",
                    text_safe(e->arena, port->name, strlen(port->name)),
@@ -304,6 +322,16 @@ bool export_model(FILE *out, struct module *m, const struct export_options *opti
         struct function *f = module_entry(m);
         bool fine = f && !f->next;
         module_settle_constants(m);
+        for (int i = 0; i < m->symbol_count; i++)
+                if (m->symbols[i].counted) {
+                        diag_error(diag, EXIT_UNSUPPORTED,
+                                   "the data of a run say dimension '%s', which --emit=onnx does "
+                                   "not write; declare the shape in the model (value_info)",
+                                   text_safe(arena, m->symbols[i].name,
+                                             strlen(m->symbols[i].name)));
+                        arena_free(arena);
+                        return false;
+                }
         if (fine)
                 fine = export_function(out, &e, f, options);
         else

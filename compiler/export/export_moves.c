@@ -57,12 +57,15 @@ static struct made *entry_of(struct export *e, struct made *list, int d)
 }
 
 /* Returns 0, 1, ..., count - 1. */
-static struct made *range(struct export *e, enum element element, int64_t count)
+static struct made *range(struct export *e, enum element element, dim_t count)
 {
-        const dim_t dims[1] = { dim_of(count) };
-        return export_node(e, "Range", type_tensor(e->m, element, 1, dims),
-                           (struct made *[]){ export_integer(e, element, 0),
-                                              export_scalar(e, element, (double)count),
+        struct made *end =
+                dim_is_static(count)
+                        ? export_scalar(e, element, (double)dim_extent(count))
+                        : export_cast(e, export_reshape(e, export_extent(e, count), 0, NULL),
+                                      element);
+        return export_node(e, "Range", type_tensor(e->m, element, 1, &count),
+                           (struct made *[]){ export_integer(e, element, 0), end,
                                               export_scalar(e, element, 1) },
                            3);
 }
@@ -81,15 +84,15 @@ static struct made *gathered(struct export *e, const struct op *op)
         dim_t dims[RANK_MAX];
         memcpy(dims, t->dims, (size_t)t->rank * sizeof *dims);
         for (int d = 0; d < t->rank; d++) {
-                int64_t extent = type_extent(to_type(op), d);
-                if (dim_is(t->dims[d], extent) && (extent <= 1 || (forward && step[d] > 0)))
+                const dim_t extent = to_type(op)->dims[d];
+                if (dim_equal(t->dims[d], extent) &&
+                    (dim_bound(e->m, extent) <= 1 || (forward && step[d] > 0)))
                         continue;
-                const dim_t line[1] = { dim_of(extent) };
-                const struct type *list = type_tensor(e->m, E_I64, 1, line);
+                const struct type *list = type_tensor(e->m, E_I64, 1, &extent);
                 struct made *at = range(e, E_I64, extent);
                 at = export_binary(e, "Mul", list, at, entry_of(e, steps, d));
                 at = export_binary(e, "Add", list, at, entry_of(e, starts, d));
-                dims[d] = dim_of(extent);
+                dims[d] = extent;
                 x = export_binary(e, "Gather", type_tensor(e->m, t->element, t->rank, dims), x, at);
                 export_int(e, "axis", d);
         }
@@ -119,7 +122,7 @@ static struct made *pads_made(struct export *e, const struct op *op)
         const dim_t both[1] = { dim_of(2 * t->rank) };
         struct made *low = export_value(e, op_operand(op, 2));
         for (int d = 0; d < t->rank; d++)
-                more[d] = type_extent(to_type(op), d) - type_extent(t, d);
+                more[d] = export_more(e, to_type(op)->dims[d], t->dims[d]);
         struct made *high =
                 export_binary(e, "Sub", low->type, export_numbers(e, more, t->rank), low);
         struct made *pads =
@@ -142,7 +145,7 @@ void write_pad(struct export *e, const struct op *op, const struct plan *plan)
         struct made *x = export_value(e, op_operand(op, 0)),
                     *value = export_value(e, op_operand(op, 1));
         for (int d = 0; d < t->rank && known; d++)
-                high[d] = type_extent(to_type(op), d) - type_extent(t, d) - pads[d];
+                high[d] = export_more(e, to_type(op)->dims[d], t->dims[d]) - pads[d];
         if (known)
                 /* Negative amounts crop first. */
                 x = export_crop(e, x, 0, t->rank, pads, high);
@@ -233,13 +236,13 @@ void write_scatter(struct export *e, const struct op *op, const struct plan *pla
 
 void write_argsort(struct export *e, const struct op *op, const struct plan *plan)
 {
-        int64_t axis = op_int(op, "axis"), count = type_extent(to_type(op), axis);
+        const int64_t axis = op_int(op, "axis");
         struct made *x = export_value(e, op_operand(op, 0));
         (void)plan;
         if (x->type->element == E_BOOL)
                 x = export_cast(e, x, E_U8);
         export_binary(e, "TopK", type_with_element(e->m, to_type(op), x->type->element), x,
-                      export_numbers(e, &count, 1));
+                      export_extent(e, to_type(op)->dims[axis]));
         export_int(e, "axis", axis);
         export_int(e, "largest", op_int(op, "descending"));
         export_int(e, "sorted", 1);
@@ -257,11 +260,23 @@ void write_iota(struct export *e, const struct op *op, const struct plan *plan)
                 element == E_F32 || element == E_F64 || element == E_I32 || element == E_I64;
         dim_t dims[RANK_MAX];
         (void)plan;
-        struct made *x = range(e, has_range ? element : E_I64, type_extent(to, axis));
+        struct made *x = range(e, has_range ? element : E_I64, to->dims[axis]);
         x = export_cast(e, x, element);
         dims[0] = to->dims[axis];
         for (int d = axis + 1; d < to->rank; d++)
                 dims[d - axis] = dim_of(1);
         x = export_reshape(e, x, to->rank - axis, dims);
         export_result(e, op, 0, export_expand(e, x, to->rank, to->dims));
+}
+
+void write_extent(struct export *e, const struct op *op, const struct plan *plan)
+{
+        const int64_t axis = op_int(op, "axis");
+        const dim_t one = dim_of(1);
+        (void)plan;
+        struct made *y = export_unary(e, "Shape", type_tensor(e->m, E_I64, 1, &one),
+                                      export_value(e, op_operand(op, 0)));
+        export_int(e, "start", axis);
+        export_int(e, "end", axis + 1);
+        export_result(e, op, 0, export_reshape(e, y, 0, NULL));
 }

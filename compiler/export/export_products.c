@@ -410,15 +410,6 @@ static struct made *gemm(struct export *e, const struct op *op, struct made *a, 
         return y;
 }
 
-/* Returns dimensions from..to - 1 of a shape as one. */
-static dim_t merged(const dim_t *dims, int from, int to)
-{
-        int64_t product = 1;
-        for (int d = from; d < to; d++)
-                product *= dim_extent(dims[d]);
-        return dim_of(product);
-}
-
 /* Multiplies operands brought to [batch.., rows, inner] and [batch.., inner, columns]. */
 static struct made *matmul(struct export *e, const struct op *op, const struct sides *s,
                            struct made *a, struct made *b)
@@ -433,17 +424,17 @@ static struct made *matmul(struct export *e, const struct op *op, const struct s
         if (plain_b && (s->free_a == 1 || (n == 0 && s->free_a > 0)))
                 return export_binary(e, "MatMul", to, a, b); /* It multiplies rows of all batches by
                                                               * one matrix, too. */
-        int64_t rows = dim_extent(merged(da, n, inner_a)),
-                inner = dim_extent(merged(da, inner_a, a->type->rank)),
-                columns = dim_extent(merged(db, inner_b, b->type->rank));
+        const dim_t rows = dims_product(e->m, inner_a - n, da + n),
+                    inner = dims_product(e->m, a->type->rank - inner_a, da + inner_a),
+                    columns = dims_product(e->m, b->type->rank - inner_b, db + inner_b);
         memcpy(dims, da, (size_t)n * sizeof *dims);
-        dims[n] = dim_of(rows);
-        dims[n + 1] = dim_of(inner);
+        dims[n] = rows;
+        dims[n + 1] = inner;
         a = export_reshape(e, a, n + 2, dims);
-        dims[n] = dim_of(inner);
-        dims[n + 1] = dim_of(columns);
+        dims[n] = inner;
+        dims[n + 1] = columns;
         b = export_reshape(e, b, n + 2, dims);
-        dims[n] = dim_of(rows);
+        dims[n] = rows;
         struct made *y =
                 export_binary(e, "MatMul", type_tensor(e->m, to->element, n + 2, dims), a, b);
         return export_reshape(e, y, to->rank, to->dims);

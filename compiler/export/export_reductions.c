@@ -38,7 +38,7 @@ static const struct type *kept_type(struct module *m, const struct type *x, unsi
 {
         dim_t dims[RANK_MAX];
         for (int d = 0; d < x->rank; d++)
-                dims[d] = dim_of(axes >> d & 1 ? 1 : type_extent(x, d));
+                dims[d] = axes >> d & 1 ? dim_of(1) : x->dims[d];
         return type_tensor(m, x->element, x->rank, dims);
 }
 

@@ -54,6 +54,7 @@ static void add_spatial(struct image *im, const struct op *op, int d)
 static struct image image_of(const struct op *op)
 {
         struct image im = { .rank = 0 };
+        struct module *m = op->region->function->module;
         const struct type *t = op_operand(op, 0)->type;
         int first = 0;
         if (t->rank >= 3 && t->rank - 2 <= SPATIAL_MOST && is_outside(op, 0) && is_outside(op, 1)) {
@@ -64,7 +65,7 @@ static struct image image_of(const struct op *op)
                 im.dims[0] = im.dims[1] = im.out[0] = im.out[1] = dim_of(1);
                 for (; first < t->rank && is_outside(op, first); first++)
                         im.out[0] = im.dims[0] =
-                                dim_of(dim_extent(im.dims[0]) * type_extent(t, first));
+                                dim_binary(m, DIM_MUL, im.dims[0], t->dims[first]);
         }
         for (int d = first; d < t->rank; d++) {
                 bool joins = first < 2 && d > first && is_outside(op, d) && is_outside(op, d - 1);
@@ -72,7 +73,7 @@ static struct image image_of(const struct op *op)
                         add_spatial(&im, op, d);
                 else
                         im.out[im.rank + 1] = im.dims[im.rank + 1] =
-                                dim_of(dim_extent(im.dims[im.rank + 1]) * type_extent(t, d));
+                                dim_binary(m, DIM_MUL, im.dims[im.rank + 1], t->dims[d]);
         }
         return im;
 }
@@ -155,15 +156,17 @@ static struct made *surrounded(struct export *e, const struct op *op, struct mad
         dim_t dims[RANK_MAX];
         bool none = true;
         for (int d = 0; d < t->rank; d++) {
-                int64_t reach = (type_extent(to, d) - 1) * ints(op, "strides")[d] +
-                                (ints(op, "window")[d] - 1) * ints(op, "dilations")[d] + 1;
+                const int64_t stride = ints(op, "strides")[d],
+                              behind = (ints(op, "window")[d] - 1) * ints(op, "dilations")[d] + 1 -
+                                       stride;
+                const dim_t steps = dim_binary(e->m, DIM_MUL, to->dims[d], dim_of(stride));
                 pads[d] = ints(op, "pads")[d];
-                high[d] = reach - pads[d] - type_extent(t, d);
+                high[d] = export_more(e, steps, t->dims[d]) + behind - pads[d];
         }
         x = export_crop(e, x, 0, t->rank, pads, high);
         for (int d = 0; d < t->rank; d++) {
                 none &= !pads[d] && !high[d];
-                dims[d] = dim_of(type_extent(x->type, d) + pads[d] + high[d]);
+                dims[d] = dim_binary(e->m, DIM_ADD, x->type->dims[d], dim_of(pads[d] + high[d]));
         }
         if (none)
                 return x;
@@ -214,7 +217,7 @@ void write_reduce_window(struct export *e, const struct op *op, const struct pla
         enum element computed = export_reduced_in(op);
         (void)plan;
         struct made *x = export_cast(e, export_value(e, op_operand(op, 0)), computed), *y;
-        bool real = element_is_float(computed), poolable = is_poolable(&im) && type_elements(to);
+        bool real = element_is_float(computed), poolable = is_poolable(&im) && !type_is_empty(to);
         if (kind == REDUCE_max && has_max_pool(computed) && poolable) {
                 y = shaped(e, op, pool(e, "MaxPool", &im, x));
         } else if (kind == REDUCE_min && real && poolable) {
@@ -245,7 +248,7 @@ void write_arg_window(struct export *e, const struct op *op, const struct plan *
         enum element own = x->type->element;
         (void)plan;
         if (!is_poolable(&im) || own == E_I64 || own == E_U64 ||
-            !type_elements(op_result(op)->type)) {
+            type_is_empty(op_result(op)->type)) {
                 export_refuse(e, op, "no pool has such windows");
                 return;
         }
@@ -344,7 +347,7 @@ bool match_average(struct export *e, const struct op *op, struct plan *plan)
         plan->wants[0] = op_operand(sum->op, 0);
         plan->want_count = 1;
         plan->full = whole;
-        return is_poolable(&im) && type_elements(sum->type) &&
+        return is_poolable(&im) && !type_is_empty(sum->type) &&
                (whole || (op->code == OP_div && divides_by_counts(&im, op_operand(op, 1))));
 }
 

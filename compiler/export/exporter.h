@@ -167,6 +167,11 @@ void export_subgraph(struct export *e, const char *name, struct graph *graph);
 struct made *export_constant(struct export *e, const struct constant *c);
 struct made *export_dense(struct export *e, const char *base, const struct type *type,
                           const void *data);
+/* Returns an extent, <1 x i64>; of a term that a run gives, by Shape of an input. */
+struct made *export_extent(struct export *e, dim_t dim);
+/* Returns how many more elements one extent has than another, which is a number; negative:
+ * fewer. */
+int64_t export_more(struct export *e, dim_t to, dim_t from);
 /* It is <count x i64>. */
 struct made *export_numbers(struct export *e, const int64_t *values, int count);
 struct made *export_scalar(struct export *e, enum element element, double number);

@@ -342,10 +342,10 @@ def test_check(tmp_path):
         assert done.returncode == 0 and "skipped" not in done.stderr, done.stderr
 
 
-@pytest.mark.parametrize("options", [["--target=cuda-sm_90"], ["--emit=onnx"]])
-def test_not_yet(options, tmp_path):
-    done = dnncc.run([dnncc.DNNCC, detector(tmp_path / "m.onnx"), *options, "-o", tmp_path / ("m.cu" if "cuda" in options[0] else "m.c")])
-    assert done.returncode == dnncc.UNSUPPORTED and "'kept_count'" in done.stderr, done.stderr
+@pytest.mark.parametrize("option, words", [("--target=cuda-sm_90", "'kept_count'"), ("--emit=onnx", "'kept_count'")])
+def test_not_yet(option, words, tmp_path):
+    done = dnncc.run([dnncc.DNNCC, detector(tmp_path / "m.onnx"), option, "-o", tmp_path / ("m.cu" if "cuda" in option else "m.c")])
+    assert done.returncode == dnncc.UNSUPPORTED and words in done.stderr, done.stderr
 
 
 # ---- networks ----
