@@ -16,6 +16,7 @@ struct calibrating {
         struct module *module;          /* It becomes the program. */
         struct calibration *calibration;
         struct samples *samples;
+        const struct observed *observed;
         struct calibrated *values;
         int count;
         int *outputs;                   /* They are the values that the program gives, in its
@@ -25,8 +26,17 @@ struct calibrating {
         int output_count;
         struct range *one;              /* It is the range of one tensor of one sample. */
         struct range *none;             /* It has no numbers: `one` starts from it. */
+        int64_t dims[RANK_MAX];         /* The tensor that is looked at has this shape. */
         int64_t sample;
 };
+
+static int64_t elements_now(const struct calibrating *c, int value)
+{
+        int64_t count = 1;
+        for (int d = 0; d < c->values[value].value->type->rank; d++)
+                count *= c->dims[d];
+        return count;
+}
 
 static bool fail(struct calibrating *c, int value, int64_t index, double number)
 {
@@ -34,7 +44,7 @@ static bool fail(struct calibrating *c, int value, int64_t index, double number)
         diag_error(&c->run->diag, EXIT_INVALID,
                    "sample %s: tensor %s is %s at element %" PRId64 " of %" PRId64,
                    c->calibration->samples[c->sample].name, v->name,
-                   isnan(number) ? "NaN" : "infinite", index, type_elements(v->value->type));
+                   isnan(number) ? "NaN" : "infinite", index, elements_now(c, value));
         return false;
 }
 
@@ -47,16 +57,23 @@ static void begin_tensor(struct calibrating *c)
         c->one->bins = memset(bins, 0, RANGE_BINS * sizeof *bins);
 }
 
+/* Returns the dimension that has the channels of a tensor, of which all samples have as many. */
+static int channel_axis(const struct calibrating *c, const struct type *t)
+{
+        const int axis = calibration_axis(c->calibration->axis, t);
+        return axis >= 0 && dim_is_static(t->dims[axis]) ? axis : -1;
+}
+
 /* Adds elements from number `from` on to the extents of their channels. */
 static void add_channels(struct calibrating *c, int value, int64_t from, const void *data,
                          int64_t count)
 {
         const struct type *t = c->values[value].value->type;
-        int axis = calibration_axis(c->calibration->axis, t);
+        int axis = channel_axis(c, t);
         struct range *r = c->calibration->ranges[value];
         int64_t inner = 1;
         for (int d = axis + 1; d < t->rank && axis >= 0; d++)
-                inner *= type_extent(t, d);
+                inner *= c->dims[d];
         for (int64_t i = 0; i < count && axis >= 0; i++) {
                 float x = (float)element_load(t->element, data, (size_t)i).f + 0.0f;
                 struct extent *e = &r->channels[(from + i) / inner % r->channel_count];
@@ -93,10 +110,16 @@ static bool take_output(void *context, int output, int64_t from, const void *dat
 {
         struct calibrating *c = context;
         int value = c->outputs[output];
-        if (!from)
+        if (!from) {
+                const struct type *t = c->values[value].value->type;
                 begin_tensor(c);
+                if (type_is_static(t))  /* In a loop it has this shape at a time. */
+                        dims_extents(c->dims, t->rank, t->dims);
+                else
+                        observed_shape(c->observed, output, c->dims);
+        }
         return add_elements(c, value, from, data, count) &&
-               (from + count < type_elements(c->values[value].value->type) || end_tensor(c, value));
+               (from + count < elements_now(c, value) || end_tensor(c, value));
 }
 
 static int64_t first_infinite(const struct type *t, const void *data)
@@ -120,7 +143,9 @@ static bool take_inputs(struct calibrating *c, const void *const *inputs)
                 if (!is_input(x))
                         break;          /* They come first. */
                 begin_tensor(c);
-                if (!add_elements(c, v, 0, inputs[x->index], type_elements(x->type)))
+                memcpy(c->dims, samples_shape(c->samples, x->index),
+                       (size_t)x->type->rank * sizeof *c->dims);
+                if (!add_elements(c, v, 0, inputs[x->index], elements_now(c, v)))
                         return false;
                 if (c->one->infinite)
                         return fail(c, v, first_infinite(x->type, inputs[x->index]), INFINITY);
@@ -143,7 +168,8 @@ static bool run_samples(struct calibrating *c, struct observed *o)
                 if (!samples_read(c->samples, c->sample, sample, &inputs) ||
                     !take_inputs(c, inputs))
                         return false;
-                if (c->output_count && !observed_run(o, sample->name, inputs, take_output, c))
+                if (c->output_count &&
+                    !observed_run(o, sample->name, c->samples, inputs, take_output, c))
                         return false;
         }
         return true;
@@ -153,6 +179,7 @@ static bool run_observed(struct calibrating *c)
 {
         struct observed o = { 0 };
         int temporaries = temporaries_count();
+        c->observed = &o;
         progress_begin("calibrate", &c->run->diag);
         progress_step(0, 0, "compiling %d tensors, %" PRId64 " samples", c->output_count,
                       c->calibration->sample_count);
@@ -181,7 +208,7 @@ static struct range *new_range(struct calibrating *c, const struct calibrated *v
 {
         struct arena *arena = c->run->arena;
         struct range *r = range_new(arena, v->name);
-        int axis = calibration_axis(c->calibration->axis, v->value->type);
+        int axis = channel_axis(c, v->value->type);
         r->sample_count = c->calibration->sample_count;
         r->samples = arena_array(arena, (size_t)r->sample_count, sizeof *r->samples);
         for (int64_t k = 0; k < r->sample_count; k++)

@@ -5,6 +5,7 @@
 
 #include "compiler/driver.h"
 #include "compiler/process.h"
+#include "compiler/samples.h"
 #include "passes/calibrate/expose.h"
 #include "passes/calibrate/sampler.h"
 
@@ -38,6 +39,7 @@ struct observed {
         const struct loop_buffer **outputs;
         int input_count;
         const struct loop_buffer **inputs;
+        int64_t *extents;               /* The program's extents have these values in a run. */
         void *piece;                    /* It holds elements on their way. */
         /* Compiled code uses these. */
         const char *folder, *cc;
@@ -52,9 +54,12 @@ struct observed {
  * be called whatever comes. */
 bool observed_begin(struct observed *o, struct run *run, struct module *m,
                     struct value *const *values, int count);
-/* Runs the program; messages call the sample `sample`. */
-bool observed_run(struct observed *o, const char *sample, const void *const *inputs,
-                  observed_take take, void *context);
+/* Runs the program; messages call the sample `sample`, which s has read. */
+bool observed_run(struct observed *o, const char *sample, const struct samples *s,
+                  const void *const *inputs, observed_take take, void *context);
+/* These return the shape of value k as `take` is told of it, and how many elements it has. */
+void observed_shape(const struct observed *o, int k, int64_t dims[RANK_MAX]);
+int64_t observed_elements(const struct observed *o, int k);
 bool observed_end(struct observed *o);
 
 /* ---- sampler.c: the samples of --calibrate for passes ---- */

@@ -5,8 +5,10 @@
  * reads inputs from a pipe and writes outputs to another; without a compiler the interpreter runs
  * it.
  *
- *      dnncc  --- a byte 1, inputs of a sample --->  program
- *             <------------- outputs -------------- */
+ *      dnncc  --- a byte 1, extents, inputs of a sample --->  program
+ *             <------------------ extents ------------------
+ *             ------- bytes wanted of each output --------->
+ *             <------------------ outputs ------------------ */
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
@@ -41,16 +43,24 @@ static const char main_text[] =
         "        for (unsigned k = 0; k < m->output_count; k++)\n"
         "                if (!(out[k] = calloc(1, (size_t)m->outputs[k].bytes + 1)))\n"
         "                        return 1;\n"
+        "        static uint64_t bytes[sizeof in / sizeof *in + sizeof out / sizeof *out];\n"
+        "        static int64_t extents[%d];\n"
         "        while (getchar() == 1) {\n"
+        "                if (!load(extents, m->extent_count * sizeof *extents, stdin) ||\n"
+        "                    !load(bytes, m->input_count * sizeof *bytes, stdin))\n"
+        "                        return 1;\n"
         "                for (unsigned k = 0; k < m->input_count; k++)\n"
-        "                        if (!load(in[k], (size_t)m->inputs[k].bytes, stdin))\n"
+        "                        if (!load(in[k], (size_t)bytes[k], stdin))\n"
         "                                return 1;\n"
-        "                int code = m->run(region, given, out, NULL);\n"
+        "                int code = m->run(region, given, out, extents);\n"
         "                if (code)\n"
         "                        return %d - code;\n"
+        "                fwrite(extents, sizeof *extents, m->extent_count, stdout);\n"
+        "                fflush(stdout);\n"
+        "                if (!load(bytes, m->output_count * sizeof *bytes, stdin))\n"
+        "                        return 1;\n"
         "                for (unsigned k = 0; k < m->output_count; k++)\n"
-        "                        if (fwrite(out[k], 1, (size_t)m->outputs[k].bytes, stdout) != "
-        "m->outputs[k].bytes)\n"
+        "                        if (fwrite(out[k], 1, (size_t)bytes[k], stdout) != bytes[k])\n"
         "                                return 1;\n"
         "                fflush(stdout);\n"
         "        }\n"
@@ -129,6 +139,61 @@ static size_t port_bytes(const struct loop_buffer *b)
         return (size_t)b->extent * element_bytes(b);
 }
 
+/* Returns how many bytes the port has in this run. */
+static uint64_t bytes_now(const struct observed *o, const struct loop_buffer *b)
+{
+        return (uint64_t)loop_port_elements(o->run.state.program, b, o->extents) *
+               element_bytes(b);
+}
+
+void observed_shape(const struct observed *o, int k, int64_t dims[RANK_MAX])
+{
+        const struct loop_buffer *b = o->outputs[o->exposed.flag_count + k];
+        for (int d = 0; d < b->type->rank; d++)
+                dims[d] = loop_port_extent(o->run.state.program, b, d, o->extents);
+}
+
+int64_t observed_elements(const struct observed *o, int k)
+{
+        const struct exposed *e = &o->exposed.values[k];
+        return e->elements >= 0 ? e->elements
+                                : loop_port_elements(o->run.state.program,
+                                                     o->outputs[o->exposed.flag_count + k],
+                                                     o->extents);
+}
+
+/* Takes extents of the sample's inputs, each of whose dimensions is one, or follows from them. */
+static bool take_extents(struct observed *o, const char *sample, const struct samples *s)
+{
+        const struct loop_program *p = o->run.state.program;
+        for (int i = 0; i < p->extent_count; i++)
+                o->extents[i] = -1;
+        for (int k = 0; k < o->input_count; k++) {
+                const struct loop_buffer *b = o->inputs[k];
+                for (int d = 0; b->extents && d < b->type->rank; d++)
+                        for (int i = 0; b->extents[d]->op == LOOP_VARIABLE && i < p->extent_count;
+                             i++)
+                                if (p->extents[i].variable == b->extents[d]->variable &&
+                                    o->extents[i] < 0)
+                                        o->extents[i] = samples_shape(s, k)[d];
+        }
+        for (int i = 0; i < p->extent_count; i++)
+                if (o->extents[i] < 0)  /* No input tells it. */
+                        o->extents[i] = p->extents[i].variable->high;
+        for (int k = 0; k < o->input_count; k++)
+                for (int d = 0; o->inputs[k]->extents && d < o->inputs[k]->type->rank; d++)
+                        if (loop_port_extent(p, o->inputs[k], d, o->extents) !=
+                            samples_shape(s, k)[d]) {
+                                diag_error(&o->run.diag, EXIT_INVALID,
+                                           "sample %s: input '%s': dimension %d is %" PRId64
+                                           ", and by other inputs %" PRId64,
+                                           sample, o->inputs[k]->name, d, samples_shape(s, k)[d],
+                                           loop_port_extent(p, o->inputs[k], d, o->extents));
+                                return false;
+                        }
+        return true;
+}
+
 /* ---- compiled ---- */
 
 static bool cannot_write(struct observed *o)
@@ -144,7 +209,8 @@ static bool write_sources(struct observed *o)
         FILE *out =
                 emit_into(&o->run, o->folder, PREFIX) ? fopen(path_in(o, "_main.c"), "w") : NULL;
         if (out)
-                fprintf(out, main_text, o->input_count + 1, o->output_count + 1, FAILED);
+                fprintf(out, main_text, o->input_count + 1, o->output_count + 1, EXTENTS_MAX + 1,
+                        FAILED);
         return (out && !fclose(out)) || cannot_write(o);
 }
 
@@ -189,13 +255,32 @@ static bool ended(struct observed *o, const char *sample)
         return false;
 }
 
+static bool put(struct command *p, const void *data, uint64_t bytes)
+{
+        return fwrite(data, 1, (size_t)bytes, p->in) == bytes;
+}
+
 static bool start_compiled(struct observed *o, const char *sample, const void *const *inputs)
 {
         struct command *p = &o->program;
         bool fine = fputc(1, p->in) == 1;
+        int own[EXTENTS_MAX];
+        const int count = loop_entry_extents(o->run.state.program, own);
+        for (int i = 0; i < count && fine; i++)
+                fine = put(p, &o->extents[own[i]], sizeof *o->extents);
+        for (int k = 0; k < o->input_count && fine; k++) {
+                const uint64_t bytes = bytes_now(o, o->inputs[k]);
+                fine = put(p, &bytes, sizeof bytes);
+        }
         for (int k = 0; k < o->input_count && fine; k++)
-                fine = fwrite(inputs[k], 1, port_bytes(o->inputs[k]), p->in) ==
-                       port_bytes(o->inputs[k]);
+                fine = put(p, inputs[k], bytes_now(o, o->inputs[k]));
+        fine = fine && !fflush(p->in);
+        for (int i = 0; i < count && fine; i++)
+                fine = fread(&o->extents[own[i]], sizeof *o->extents, 1, p->out) == 1;
+        for (int k = 0; k < o->output_count && fine; k++) {
+                const uint64_t bytes = bytes_now(o, o->outputs[k]);
+                fine = put(p, &bytes, sizeof bytes);
+        }
         return (fine && !fflush(p->in)) || ended(o, sample);
 }
 
@@ -213,7 +298,9 @@ static bool interpret(struct observed *o)
 
 static bool start_interpreted(struct observed *o, const char *sample, const void *const *inputs)
 {
+        interp_set_extents(o->interp, o->extents);
         int code = interp_run(o->interp, inputs, o->memory, 0, NULL);
+        interp_get_extents(o->interp, o->extents);
         if (code == INTERP_OK)
                 return true;
         diag_error(&o->run.diag, code < 0 ? EXIT_INVALID : EXIT_INTERNAL,
@@ -240,6 +327,7 @@ bool observed_begin(struct observed *o, struct run *run, struct module *m,
                 return false;
         o->inputs = run_ports(&o->run, o->arena, false, &o->input_count);
         o->outputs = run_ports(&o->run, o->arena, true, &o->output_count);
+        o->extents = arena_array(o->arena, EXTENTS_MAX, sizeof *o->extents);
         if (!o->cc)
                 diag_warning(&o->run.diag,
                              "there is no cc: the interpreter runs the samples, which takes long");
@@ -285,21 +373,23 @@ static bool hand_on(struct observed *o, const char *sample, int k, observed_take
 {
         const struct exposed *e = &o->exposed.values[k];
         const unsigned char *ran = e->flags >= 0 ? o->flags[e->flags] : NULL;
+        const int64_t elements = observed_elements(o, k);
         for (int64_t t = 0; t < e->times; t++)
-                for (int64_t i = 0; i < e->elements; i += PIECE) {
-                        int64_t count = e->elements - i < PIECE ? e->elements - i : PIECE;
+                for (int64_t i = 0; i < elements; i += PIECE) {
+                        int64_t count = elements - i < PIECE ? elements - i : PIECE;
                         const void *data = next_elements(o, sample, o->exposed.flag_count + k,
-                                                         t * e->elements + i, count);
+                                                         t * elements + i, count);
                         if (!data || ((!ran || ran[t]) && !take(context, k, i, data, count)))
                                 return false;
                 }
         return true;
 }
 
-bool observed_run(struct observed *o, const char *sample, const void *const *inputs,
-                  observed_take take, void *context)
+bool observed_run(struct observed *o, const char *sample, const struct samples *s,
+                  const void *const *inputs, observed_take take, void *context)
 {
-        bool fine = (o->cc ? start_compiled : start_interpreted)(o, sample, inputs) &&
+        bool fine = take_extents(o, sample, s) &&
+                    (o->cc ? start_compiled : start_interpreted)(o, sample, inputs) &&
                     read_flags(o, sample);
         for (int k = 0; k < o->count && fine; k++)
                 fine = hand_on(o, sample, k, take, context);

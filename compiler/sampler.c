@@ -97,7 +97,8 @@ static struct sampled *begin(void *runner, const struct module *m, struct value 
 static bool take_output(void *context, int output, int64_t from, const void *data, int64_t count)
 {
         struct sampled *s = context;
-        return s->take(s->context, s->sample, output, from, data, count);
+        return s->take(s->context, s->sample, output, observed_elements(&s->program, output), from,
+                       data, count);
 }
 
 static bool run_samples(struct sampled *s, sampled_take take, void *context)
@@ -111,7 +112,7 @@ static bool run_samples(struct sampled *s, sampled_take take, void *context)
                 progress_step(s->sample, count, "sample %" PRId64 " of %" PRId64, s->sample + 1,
                               count);
                 if (!samples_read(s->samples, s->sample, &sample, &inputs) ||
-                    !observed_run(&s->program, sample.name, inputs, take_output, s))
+                    !observed_run(&s->program, sample.name, s->samples, inputs, take_output, s))
                         return false;
         }
         return true;

@@ -30,6 +30,7 @@ struct part {
         struct zip_stream *stream;
         size_t start;
         bool several;
+        int64_t dims[RANK_MAX];         /* Of one sample. */
 };
 
 struct samples {
@@ -91,17 +92,45 @@ static bool missing(struct samples *s, const struct set *set, int k)
                                  k, k));
 }
 
+/* Is the extent such a dimension, or one that a run may give? */
+static bool dim_takes(const struct samples *s, dim_t dim, int64_t extent)
+{
+        const struct module *m = s->f->module;
+        return dim_is_static(dim) ? dim_is(dim, extent)
+                                  : dim_least(m, dim) <= extent && extent <= dim_bound(m, dim);
+}
+
 /* Returns how many samples an array has for an input, or -1 where it is not of the input's type. */
-static int64_t samples_in(const struct array *a, const struct type *t, bool *several)
+static int64_t samples_in(const struct samples *s, const struct array *a, const struct type *t,
+                          bool *several)
 {
         int more = a->rank - t->rank;
         bool behind = a->element == t->element && (more == 0 || more == 1);
         for (int d = 0; d < t->rank && behind; d++)
-                behind = dim_is(t->dims[d], a->dims[d + more]) ||
+                behind = dim_takes(s, t->dims[d], a->dims[d + more]) ||
                          (more == 0 && d == 0 && dim_is(t->dims[0], 1));
-        *several = behind && (more == 1 || (t->rank && !dim_is(t->dims[0], a->dims[0])));
+        *several = behind && (more == 1 || (t->rank && !dim_takes(s, t->dims[0], a->dims[0])));
         return !behind ? -1 : *several ? a->dims[0] : 1;
 }
+
+/* Notes the shape of a sample, which a file of several has behind their number, or with 1 there. */
+static void note_shape(const struct samples *s, int k)
+{
+        struct part *part = &s->parts[k];
+        const int rank = input_type(s, k)->rank, more = part->array.rank - rank;
+        for (int d = 0; d < rank; d++)
+                part->dims[d] = part->several && !more && !d ? 1 : part->array.dims[d + more];
+}
+
+static int64_t sample_elements(const struct samples *s, int k)
+{
+        int64_t count = 1;
+        for (int d = 0; d < input_type(s, k)->rank; d++)
+                count *= s->parts[k].dims[d];
+        return count;
+}
+
+const int64_t *samples_shape(const struct samples *s, int k) { return s->parts[k].dims; }
 
 /* Takes the array; `wrong` says what is wrong with its reading, or is NULL. */
 static bool take_array(struct samples *s, struct set *set, int k, const char *wrong)
@@ -109,7 +138,7 @@ static bool take_array(struct samples *s, struct set *set, int k, const char *wr
         struct part *part = &s->parts[k];
         if (wrong)
                 return fail(s, set, k, wrong);
-        int64_t count = samples_in(&part->array, input_type(s, k), &part->several);
+        int64_t count = samples_in(s, &part->array, input_type(s, k), &part->several);
         if (count < 0)
                 return fail(s, set, k,
                             arena_printf(s->arena, "the array is %s, the model's input %s, or with "
@@ -123,6 +152,7 @@ static bool take_array(struct samples *s, struct set *set, int k, const char *wr
                                          " samples, that of input '%s' %" PRId64,
                                          count, input_name(s, 0), set->count));
         set->count = count;
+        note_shape(s, k);
         return true;
 }
 
@@ -232,14 +262,20 @@ static bool open_tensors(struct samples *s, struct set *set)
                 if (!v)
                         return false;
                 run_depends(s->run, path);
-                if (is_text || v->type->element != want->element || !type_same_dims(v->type, want))
+                bool fits = !is_text && v->type->element == want->element &&
+                            v->type->rank == want->rank;
+                for (int d = 0; fits && d < want->rank; d++) {
+                        part->dims[d] = type_extent(v->type, d);
+                        fits = dim_takes(s, want->dims[d], part->dims[d]);
+                }
+                if (!fits)
                         return fail(s, set, k,
                                     arena_printf(s->arena,
                                                  "input_%d.pb holds %s, the model's input is %s", k,
                                                  type_text(s->arena, s->tensors, v->type),
                                                  type_text(s->arena, s->f->module, want)));
                 if (v->constant->kind == CONSTANT_SPLAT)
-                        spread(v, part, (size_t)type_elements(want));
+                        spread(v, part, (size_t)sample_elements(s, k));
                 part->array =
                         (struct array){ .data = part->owned ? part->owned : v->constant->data };
         }
@@ -400,7 +436,9 @@ struct samples *samples_open(struct run *run, const char *path, const struct fun
         s->parts = arena_array(arena, (size_t)s->input_count, sizeof *s->parts);
         s->inputs = arena_array(arena, (size_t)s->input_count, sizeof *s->inputs);
         for (int k = 0; k < s->input_count; k++)
-                s->inputs[k] = arena_alloc(arena, (size_t)type_bytes(input_type(s, k)));
+                s->inputs[k] = arena_alloc(
+                        arena, (size_t)(type_most_elements(f->module, input_type(s, k)) *
+                                        element_info[input_type(s, k)->element].bytes));
         if (find_sets(s, path) && count_samples(s, path, most))
                 return s;
         samples_close(s);
@@ -447,7 +485,8 @@ bool samples_read(struct samples *s, int64_t i, struct sample *sample, const voi
                                ? arena_string(arena, set->name)
                                : arena_printf(arena, "%s:%" PRId64, set->name, i);
         for (int k = 0; k < s->input_count; k++) {
-                size_t bytes = (size_t)type_bytes(input_type(s, k));
+                size_t bytes = (size_t)(sample_elements(s, k) *
+                                        element_info[input_type(s, k)->element].bytes);
                 const struct part *part = &s->parts[k];
                 size_t at = part->several ? (size_t)i * bytes : 0;
                 const char *wrong =

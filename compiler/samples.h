@@ -8,7 +8,8 @@
  *
  * An array is of the input's shape (one sample), or has one dimension more in front, that of
  * samples; or the input's first extent is 1, and the array's counts samples. All arrays of an .npz
- * or a folder have the same number of samples.
+ * or a folder have the same number of samples. An extent that a run gives is the array's own: those
+ * of one file have one length, and other files others.
  *
  * A sample is called like its folder or file, "NAME:I" where that has arrays. They are in the order
  * of names (sample_order). */
@@ -29,5 +30,7 @@ int64_t samples_count(const struct samples *s);
 /* Reads number i, and (*inputs)[k], dense and aligned, which stay until the next one is read.
  * Returns false after an error. */
 bool samples_read(struct samples *s, int64_t i, struct sample *sample, const void *const **inputs);
+/* Returns the shape that input k has in the sample read last. */
+const int64_t *samples_shape(const struct samples *s, int k);
 
 #endif

@@ -441,13 +441,20 @@ static bool confirm(struct tuning *t)
 static bool tune_in(struct tuning *t)
 {
         double start = clock_wall();
-        const struct function *f = module_entry(t->run->state.module);
+        struct run *run = t->run;
+        const struct function *f = module_entry(run->state.module);
         const struct region *body = &f->body;
-        t->end = start + (double)t->run->context.limits.tune_seconds;
+        const struct lower_options plain = { .views = false };
+        t->end = start + (double)run->context.limits.tune_seconds;
+        /* Extents that a run gives are at their bounds, as a program has them. */
+        if (module_has_extents(run->state.module) &&
+            !(run->state.program = lower_module(run->state.module, NULL, run->context.library,
+                                                &plain, &run->diag)))
+                return false;
         for (int k = 0, file = 0; k < body->argument_count; k++) {
                 const struct type *type = body->arguments[k].type;
                 const struct loop_buffer input = { .element = type->element,
-                                                   .extent = type_elements(type),
+                                                   .extent = type_most_elements(f->module, type),
                                                    .type = type,
                                                    .is_text = f->input_ports[k].is_text };
                 if (!f->input_ports[k].next &&    /* State begins as zeros. */

@@ -33,14 +33,20 @@ static bool is_sound(const struct op *op, const struct schedule_registers *s,
         return s->rows * s->columns * s->vectors * s->split + s->vectors + 1 <= registers;
 }
 
+/* Returns the extent of the result, at its bound where a run gives it. */
+static int64_t extent_of(const struct op *op, int d)
+{
+        return dim_bound(op->region->function->module, op_result(op)->type->dims[d]);
+}
+
 /* Returns the rows of tiles that strips consist of. */
 static int64_t row_tiles(const struct op *op, const struct schedule_registers *s)
 {
         const struct type *y = op_result(op)->type;
         bool one = s->flat || y->rank == 4;
-        int64_t rows = one ? 1 : type_extent(y, y->rank - 3);
+        int64_t rows = one ? 1 : extent_of(op, y->rank - 3);
         for (int d = 2; d < y->rank - 1 && one; d++)
-                rows *= type_extent(y, d);
+                rows *= extent_of(op, d);
         int size = one ? s->columns : s->rows;
         return (rows + size - 1) / size;
 }
@@ -55,7 +61,7 @@ static bool is_followed(const struct op *op, enum schedule_word word,
                 return false;
         if (word == WORD_rows || word == WORD_flat)
                 return y->rank > 4 && (word == WORD_flat || !s->flat) &&
-                       type_extent(y, y->rank - 3) > 1;
+                       extent_of(op, y->rank - 3) > 1;
         return word != WORD_strip || s->strip < row_tiles(op, s);
 }
 

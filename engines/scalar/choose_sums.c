@@ -84,6 +84,9 @@ bool sums_candidate(const struct op *op, const struct schedule_machine *machine,
 bool sums_follow(const struct op *op, const struct schedule_machine *machine,
                  const struct schedule *s)
 {
+        const struct schedule one = schedule_preset(SCHEDULE_scalar);
+        if (schedule_equal(s, &one))    /* The nest as it is. */
+                return true;
         struct arena *arena = arena_new();
         struct loop_bounds *bounds;
         struct jam_nest nest;

@@ -23,6 +23,9 @@ static bool is_zero(const struct value *v)
 {
         while (op_is(v, OP_broadcast))
                 v = op_operand(v->op, 0);
+        double number;
+        if (!type_is_static(v->type))
+                return value_is_splat(v, &number) && number == 0;
         int64_t count = value_is_constant(v) && element_is_integer(v->type->element)
                                 ? type_elements(v->type)
                                 : 0,

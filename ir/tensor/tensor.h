@@ -115,6 +115,8 @@ dim_t dim_counted(struct module *m, const char *name, int64_t bound);
 void dim_keep(struct module *m, int symbol);
 /* Does the module have symbols whose extents a run gives? */
 bool module_has_extents(const struct module *m);
+/* Returns the product of dimensions, 1 of none. */
+dim_t dims_product(struct module *m, int rank, const dim_t *dims);
 /* Returns the term of a dimension that is not static. */
 const struct dim_expr *dim_term(const struct module *m, dim_t d);
 char *dim_text(struct arena *arena, const struct module *m, dim_t d);

@@ -38,6 +38,14 @@ void dims_extents(int64_t *extents, int rank, const dim_t *dims)
                 extents[i] = dim_extent(dims[i]);
 }
 
+dim_t dims_product(struct module *m, int rank, const dim_t *dims)
+{
+        dim_t product = dim_of(1);
+        for (int i = 0; i < rank; i++)
+                product = dim_binary(m, DIM_MUL, product, dims[i]);
+        return product;
+}
+
 void dims_of(dim_t *dims, int rank, const int64_t *extents)
 {
         for (int i = 0; i < rank; i++)
@@ -454,10 +462,7 @@ int64_t type_bytes(const struct type *t)
 
 dim_t type_product(struct module *m, const struct type *t, int from, int to)
 {
-        dim_t product = dim_of(1);
-        for (int d = from; d < to; d++)
-                product = dim_binary(m, DIM_MUL, product, t->dims[d]);
-        return product;
+        return dims_product(m, to - from, t->dims + from);
 }
 
 int64_t type_most_elements(const struct module *m, const struct type *t)

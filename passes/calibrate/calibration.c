@@ -49,6 +49,31 @@ static bool has_same_numbers(const struct op *op)
         return op->code == OP_reshape || op->code == OP_transpose || op->code == OP_broadcast;
 }
 
+/* Does a run know how often the operation's regions run, and what they take? */
+static bool is_counted(const struct op *op)
+{
+        bool known = op->code != OP_loop || !op_operand(op, 0) ||
+                     value_is_constant(op_operand(op, 0));
+        for (int i = 0; i < op->operand_count; i++)
+                known = known && (!op_operand(op, i) || type_is_static(op_operand(op, i)->type));
+        for (int i = 0; i < op->result_count; i++)
+                known = known && type_is_static(op->results[i].type);
+        return known;
+}
+
+/* Can the value be looked at? Extents that a run gives are those of values of the function itself;
+ * what lies in a loop to such an extent is not known by its number. */
+static bool is_seen(const struct value *v)
+{
+        const struct region *r = value_region(v);
+        if (!type_is_static(v->type))
+                return !r->owner && (v->kind == VALUE_ARGUMENT || !v->op->region_count);
+        for (; module_has_extents(r->function->module) && r->owner; r = r->owner->region)
+                if (!is_counted(r->owner))
+                        return false;
+        return type_elements(v->type) > 0;
+}
+
 /* Adds a value. The scratch of a value is set if it depends on an input; the number of one that is
  * looked at is its index, else -1. */
 static void add_value(struct naming *n, struct value *v, const char *base)
@@ -57,7 +82,7 @@ static void add_value(struct naming *n, struct value *v, const char *base)
         v->scratch = v;
         v->number = -1;
         if (v->type->kind != TYPE_TENSOR || !element_is_float(v->type->element) ||
-            !type_is_static(v->type) || !type_elements(v->type))
+            !is_seen(v))
                 return;
         ARENA_GROW(n->arena, n->values, n->count);
         v->number = n->count;

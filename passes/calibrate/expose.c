@@ -360,6 +360,12 @@ static bool gather(struct exposing *x, struct value *const *values)
         for (int i = 0; i < x->count; i++) {
                 struct value *v = values[i];
                 struct region *r = value_region(v);
+                if (!type_is_static(v->type)) {           /* It is of the body, and stays. */
+                        x->e->values[i] = (struct exposed){ .elements = -1, .times = 1,
+                                                            .flags = -1 };
+                        x->at[i] = v;
+                        continue;
+                }
                 const int64_t elements = type_elements(v->type);
                 const struct type *all = type_static(x->m, v->type->element, 1, &elements);
                 x->e->values[i] = (struct exposed){ .elements = elements, .times = 1, .flags = -1 };

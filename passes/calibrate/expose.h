@@ -19,7 +19,8 @@
 struct exposed {
         struct value *value;            /* The function's body has this value, which holds all
                                          * computed values, one after the other. */
-        int64_t elements;               /* The value itself has this many elements. */
+        int64_t elements;               /* The value itself has this many elements; -1: as many as
+                                         * its output has in a run. */
         int64_t times;                  /* The value may be computed this often in a run. */
         int flags;                      /* The exposed_flags with this number say when the value was
                                          * computed; -1: always. */

@@ -25,7 +25,9 @@ enum { ROWS = 64, PANEL = 8, TILE = 4, ROWS_LEAST = 1024 };
 /* A view says where the rows of a layer lie in the value that it reads. */
 struct view {
         const struct type *x;
-        int64_t groups, depth, places;  /* places is the number of rows of one sample. */
+        int64_t groups, depth, places;  /* places is the number of rows of one sample; where a run
+                                         * says how many they are, at the bound until it does. */
+        int64_t most;                   /* x has at most this many elements. */
         /* A product has this many elements behind the dimension that is summed over. */
         int64_t inner;
         /* These fields are of a convolution; else spatial is -1. */
@@ -42,11 +44,12 @@ static struct view view_of(struct arena *arena, const struct op *op)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type,
                           *y = op_result(op)->type;
-        struct view v = { .x = x, .groups = 1, .inner = 1, .spatial = -1 };
+        struct view v = { .x = x, .groups = 1, .inner = 1, .spatial = -1,
+                          .most = type_most_elements(op->region->function->module, x) };
         if (op->code == OP_dot) {
                 const int64_t along = op_ints(op, "contract_a", NULL)[0];
                 v.depth = type_extent(x, along);
-                v.places = type_elements(x) / v.depth;
+                v.places = v.most / v.depth;
                 for (int d = (int)along + 1; d < x->rank; d++)
                         v.inner *= type_extent(x, d);
                 return v;
@@ -222,8 +225,8 @@ static bool fail(struct moments_run *r, const struct item *t, int64_t sample, in
 }
 
 /* take is the sampled_take of a run. Infinite numbers (masks) count as 0. */
-static bool take(void *context, int64_t sample, int value, int64_t from, const void *data,
-                 int64_t count)
+static bool take(void *context, int64_t sample, int value, int64_t total, int64_t from,
+                 const void *data, int64_t count)
 {
         struct moments_run *r = context;
         const struct item *first = NULL;
@@ -239,11 +242,16 @@ static bool take(void *context, int64_t sample, int value, int64_t from, const v
                         return fail(r, first, sample, from + k);
                 r->whole[from + k] = isinf(x) ? 0 : x;
         }
-        if (from + count < type_elements(type))
+        if (from + count < total)
                 return true;
-        for (int i = r->first; i < r->end; i++)
-                if (r->items[i].value == value && r->items[i].same < r->first)
-                        add_whole(r, &r->items[i]);
+        for (int i = r->first; i < r->end; i++) {
+                struct item *t = &r->items[i];
+                if (t->value != value || t->same >= r->first)
+                        continue;
+                if (t->view.spatial < 0)
+                        t->view.places = total / t->view.depth;
+                add_whole(r, t);
+        }
         return true;
 }
 
@@ -294,7 +302,7 @@ static bool make_batch(struct moments_run *r, int first)
                         break;
                 left -= bytes;
                 give_memory(r, t);
-                most = type_elements(t->view.x) > most ? type_elements(t->view.x) : most;
+                most = t->view.most > most ? t->view.most : most;
                 depth = t->m.depth > depth ? t->m.depth : depth;
         }
         r->whole = arena_array(r->memory, (size_t)most, sizeof *r->whole);
@@ -319,14 +327,26 @@ const struct moments *moments_of(struct moments_run *r, int i)
 
 /* ---- before and after ---- */
 
+/* Is it known where rows lie? Of a product, how many there are may be the run's. */
+static bool has_rows(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type;
+        if (op->code == OP_convolve || op->region->owner)
+                return type_is_static(x) && type_is_static(op_result(op)->type);
+        for (int d = (int)op_ints(op, "contract_a", NULL)[0]; d < x->rank; d++)
+                if (!dim_is_static(x->dims[d]))
+                        return false;
+        return true;
+}
+
 bool moments_possible(const struct op *op)
 {
         if ((op->code != OP_convolve && op->code != OP_dot) || whole_outputs(op) < 0)
                 return false;
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         return (element_is_float(x->element) || element_info[x->element].bytes <= 4) &&
-               type_is_static(x) && type_is_static(w) && type_is_static(op_result(op)->type) &&
-               type_elements(x) && type_elements(w) && type_elements(op_result(op)->type);
+               type_is_static(w) && has_rows(op) && !type_is_empty(x) && !type_is_empty(w) &&
+               !type_is_empty(op_result(op)->type);
 }
 
 /* Returns the number of a value among those that are looked at, to which it is added if it is

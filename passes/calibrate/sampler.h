@@ -6,9 +6,10 @@
 
 #include "passes/calibrate/calibration.h"
 
-/* Receives a value, some of its elements after the other, from number `from` on; a value within a
- * loop or branch as often as it was computed. Returns false if it wants no more. */
-typedef bool (*sampled_take)(void *context, int64_t sample, int value, int64_t from,
+/* Receives a value, which has `total` elements in this sample, some of them after the other, from
+ * number `from` on; a value within a loop or branch as often as it was computed. Returns false if
+ * it wants no more. */
+typedef bool (*sampled_take)(void *context, int64_t sample, int value, int64_t total, int64_t from,
                              const void *data, int64_t count);
 
 struct sampled;                         /* A sampled is a program that gives values of a

@@ -34,7 +34,7 @@ static int64_t stride_of(const struct type *t, int d)
 static int find_dimension(struct path *p, const struct type *t)
 {
         struct channels *c = p->c;
-        for (int d = t->rank - 1; d >= 0; d--) {
+        for (int d = t->rank - 1; d >= 0 && dim_is_static(t->dims[d]); d--) {
                 int64_t stride = stride_of(t, d), more = stride / p->inner;
                 if (stride * type_extent(t, d) != p->inner * c->count || stride % p->inner)
                         continue;
@@ -52,6 +52,9 @@ static int find_dimension(struct path *p, const struct type *t)
 
 static struct value *through(struct path *p, int d, struct value *x)
 {
+        for (int e = d; e < x->type->rank; e++)
+                if (!dim_is_static(x->type->dims[e]))
+                        return NULL;
         p->inner = stride_of(x->type, d);
         return x;
 }
@@ -99,6 +102,8 @@ static struct value *through_reduce(struct path *p, const struct op *op)
                         goes |= axes[i] == e;
                 if (!goes && inner == p->inner && dim_is(x->type->dims[e], p->c->count))
                         return through(p, e, x);
+                if (!goes && !dim_is_static(x->type->dims[e]))
+                        return NULL;
                 inner *= goes ? 1 : type_extent(x->type, e);
         }
         return NULL;

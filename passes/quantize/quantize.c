@@ -85,7 +85,7 @@ void quantize_steps_help(void)
 static bool is_site(const struct value *v)
 {
         return v->type->kind == TYPE_TENSOR && v->type->element == E_F32 &&
-               type_is_static(v->type) && type_elements(v->type) > 0;
+               (!type_is_static(v->type) || type_elements(v->type) > 0);
 }
 
 static void add_site(struct quantizing *q, struct value *v)

@@ -27,7 +27,7 @@ static bool sums_fit(const struct op *op, bool both)     /* The limit is about b
                                                           * bits may be floats. */
 {
         enum { ROOM = 1 << 25, BYTE = 255, SIGNED = 128 };
-        return (double)whole_products(op) * BYTE * (both ? BYTE : SIGNED) < INT32_MAX - ROOM;
+        return whole_products_most(op) * BYTE * (both ? BYTE : SIGNED) < INT32_MAX - ROOM;
 }
 
 const char *quantize_obstacle(const struct layer *l, const struct scheme *g)
@@ -44,7 +44,7 @@ const char *quantize_obstacle(const struct layer *l, const struct scheme *g)
                 return "its weights are no constant of floats";
         if (!l->both && !constant_is_finite(w->constant))
                 return "its weights are not all finite";
-        if (!type_elements(w->type) || !type_elements(x->type))
+        if (type_is_empty(w->type) || type_is_empty(x->type))
                 return "it multiplies nothing";
         if (element_info[scheme_stored(g)].bytes == 1 && !sums_fit(op, l->both))
                 return "a sum of so many products may not fit into i32";

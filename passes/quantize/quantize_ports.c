@@ -147,8 +147,7 @@ static bool choose(struct porting *q, const char *name, const struct type *t,
         struct port_choice *c = port_choice_find(q->ports, name);
         const char *obstacle = !c                                              ? NULL
                                : t->kind != TYPE_TENSOR || t->element != E_F32 ? "it is not of f32"
-                               : !type_is_static(t) ? "its shape is not known (--dim)"
-                               : c->steps == PORT_ROWS && (!t->rank || !type_elements(t))
+                               : c->steps == PORT_ROWS && (!t->rank || type_is_empty(t))
                                        ? "it has no rows"
                                        : NULL;
         *choice = c;

@@ -48,9 +48,9 @@ static const char *obstacle_of_product(struct product *p, const struct products 
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         if (w->constant->kind != CONSTANT_DENSE)
                 return "its weights are all the same";
-        if (x->type->element != E_F32 || w->type->element != E_F32 || !type_is_static(x->type))
-                return "what it multiplies is not of f32, or of no known shape";
-        if (!type_elements(x->type))
+        if (x->type->element != E_F32 || w->type->element != E_F32)
+                return "what it multiplies is not of f32";
+        if (type_is_empty(x->type))
                 return "it multiplies nothing";
         if (op->code == OP_convolve) {
                 p->outputs = type_extent(w->type, 0);
@@ -80,14 +80,12 @@ static const char *obstacle_of_product(struct product *p, const struct products 
 
 static const char *obstacle_of_table(struct product *p, const struct products *q)
 {
-        const struct value *table = op_operand(p->op, 0), *at = op_operand(p->op, 1);
+        const struct value *table = op_operand(p->op, 0);
         const char *why = obstacle_of_weights(table, q);
         if (why)
                 return why;
         if (op_int(p->op, "axis") != 0 || table->type->rank < 2)
                 return "it gathers other than rows";
-        if (!type_is_static(at->type))
-                return "how many rows it gathers is not known";
         p->outputs = type_extent(table->type, 0);
         p->inner = type_elements(table->type) / p->outputs;
         return NULL;

@@ -150,7 +150,8 @@ bool table_write(const struct products *q, struct product *p, const struct round
         }
         const struct rounded scheme = product_scheme(q->policy, p);
         const struct type *to = op_result(op)->type;
-        const dim_t count = dim_of(type_elements(op_operand(op, 1)->type));
+        const struct type *from = op_operand(op, 1)->type;
+        const dim_t count = dims_product(b.m, from->rank, from->dims);
         struct value *at = build_reshape(&b, op_operand(op, 1), 1, &count),
                      *rows = build_gather(&b, p->bytes, at, 0),
                      *steps = build_gather(&b, p->steps, at, 0),

@@ -23,19 +23,21 @@ static struct value *rows_of(struct builder *b, const struct op *op, int64_t inn
 {
         int count, rank = 0;
         int64_t perm[RANK_MAX];
+        dim_t rows[RANK_MAX];
         struct value *x = op_operand(op, 0);
         const int64_t *contracted = op_ints(op, "contract_a", &count);
         for (int d = 0; d < x->type->rank; d++) {
                 bool free = true;
                 for (int i = 0; i < count; i++)
                         free &= contracted[i] != d;
-                if (free)
-                        perm[rank++] = d;
+                if (!free)
+                        continue;
+                rows[rank] = x->type->dims[d];
+                perm[rank++] = d;
         }
         memcpy(perm + rank, contracted, sizeof *perm * (size_t)count);
-        int64_t rows = type_elements(x->type) / inner;
         return build_reshape(b, build_transpose(b, x, perm), 2,
-                             (dim_t[]){ dim_of(rows), dim_of(inner) });
+                             (dim_t[]){ dims_product(b->m, rank, rows), dim_of(inner) });
 }
 
 /* Pads each row of x with zeros, up to `extent` elements. */
@@ -199,9 +201,10 @@ bool product_write(const struct products *q, const struct product *p, const stru
         } else {
                 struct block_weights w = rounded_blocks(&b, r, name);
                 x = padded(&b, x, w.blocks * w.block);
+                /* dot_blocks has a number of rows. */
+                const bool whole = q->policy->dynamic && x && type_is_static(x->type);
                 y = !x ? NULL
-                       : (q->policy->dynamic ? build_rounded_block_product
-                                             : build_block_product)(&b, &w, x);
+                       : (whole ? build_rounded_block_product : build_block_product)(&b, &w, x);
         }
         y = build_reshape(&b, y, to->rank, to->dims);
         if (!y)

@@ -85,6 +85,19 @@ int64_t whole_products(const struct op *op)
         return products;
 }
 
+double whole_products_most(const struct op *op)
+{
+        const struct type *x = op_operand(op, 0)->type;
+        int count = 0;
+        if (op->code == OP_convolve)
+                return (double)whole_products(op);
+        const int64_t *contract = op_ints(op, "contract_a", &count);
+        double products = 1;
+        for (int k = 0; k < count; k++)
+                products *= (double)dim_bound(op->region->function->module, x->dims[contract[k]]);
+        return products;
+}
+
 double whole_sum_bound(const struct op *op)
 {
         return (double)whole_products(op) * whole_largest(whole_range_of(op_operand(op, 0))) *

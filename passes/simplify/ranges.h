@@ -7,6 +7,7 @@
 
 /* Returns how many products an element of a convolve or dot is the sum of. */
 int64_t whole_products(const struct op *op);
+double whole_products_most(const struct op *op);          /* At the bounds of extents. */
 /* Returns the largest magnitude that a sum of a convolve or dot of integers can have. */
 double whole_sum_bound(const struct op *op);
 /* A float holds every whole number up to this one. */
