@@ -314,7 +314,8 @@ static bool compile_as_asked(struct run *run)
         const struct options *o = &run->options;
         double start = clock_seconds();
         if (!check_commands(run) || !trace_is_possible(run) || !read_model(run) ||
-            !entries_check(run) || !state_bind(run) || !check_state(run) || !check_extents(run) ||
+            !entries_check(run) || !quantization_of_state(run) || !state_bind(run) ||
+            !check_state(run) || !check_extents(run) ||
             !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))
                 return false;

@@ -8,6 +8,7 @@
 #include "compiler/files.h"
 #include "compiler/options.h"
 #include "passes/manager.h"
+#include "passes/quantize/ports.h"
 
 struct model_facts;                     /* It is declared in front/import.h. */
 
@@ -74,6 +75,9 @@ void entry_numbers(const struct function *f, struct loop_buffer *const *ports, i
                    bool outputs, int *numbers);
 /* Returns the first target that is no processor by itself; NULL: all are. */
 const struct target *other_machine(const struct run *run);
+/* Makes outputs that are the next value of state such numbers as --quantize-port makes of the
+ * state. */
+bool state_ports(struct run *run, struct quantized_ports *ports);
 /* Does what --state says. */
 bool state_bind(struct run *run);
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,
@@ -106,6 +110,8 @@ void run_depends(struct run *run, const char *path);
  * read. quantization_passes returns a list of passes, or the default where it is NULL, with the
  * passes that go with these options, or NULL after an error. */
 bool quantization_read(struct run *run);
+/* Does --quantize-port where there is --state, which is bound to the ports that come of it. */
+bool quantization_of_state(struct run *run);
 const char *quantization_passes(struct run *run, const char *list);
 
 /* remarks_prepare makes context.remarks, where --remarks or --explain want them (remarks.c);

@@ -137,12 +137,13 @@ static bool read_ports(struct run *run, struct quantize_policy *p)
         p->ports = ports;
         if (!ports)
                 return true;
-        ports->choices = arena_array(run->arena, (size_t)asked->count, sizeof *ports->choices);
         for (int i = 0; i < asked->count; i++) {
+                ARENA_GROW(run->arena, ports->choices, ports->choice_count);
                 struct port_choice *c = &ports->choices[ports->choice_count++];
                 if (!port_choice_parse(run->arena, asked->items[i], c)) {
                         diag_error(&run->diag, EXIT_USAGE,
-                                   "--quantize-port=%s: want NAME=rows, NAME=u8,SCALE,ZERO (a "
+                                   "--quantize-port=%s: want NAME=rows, NAME=f16 or bf16, "
+                                   "NAME=u8,SCALE,ZERO (a "
                                    "normal number, and one that u8, s8, u16 or s16 has), or "
                                    "NAME=u8 with --quantize",
                                    text_argument(run->arena, asked->items[i]));
@@ -182,7 +183,8 @@ bool quantization_read(struct run *run)
         const char *option = o->quantize           ? "--quantize"
                              : o->quantize_weights ? "--quantize-weights"
                                                    : "--quantize-port";
-        if (!o->quantize && !o->quantize_weights && !o->quantize_ports.count)
+        if ((!o->quantize && !o->quantize_weights && !o->quantize_ports.count) ||
+            run->context.quantize)
                 return true;
         if (!run->state.module) {
                 diag_error(&run->diag, EXIT_USAGE, "%s works on Tensor IR, and this is Loop IR",
@@ -200,6 +202,30 @@ bool quantization_read(struct run *run)
         }
         run->context.quantize = p;
         return !p->layers || !*o->quantize || read_ranges(run, p);
+}
+
+bool quantization_of_state(struct run *run)
+{
+        const struct options *o = &run->options;
+        if (!o->states.count || !o->quantize_ports.count || !run->state.module)
+                return true;
+        if (!quantization_read(run))
+                return false;
+        struct quantized_ports *ports = run->context.quantize->ports;
+        for (int i = 0; i < ports->choice_count; i++)
+                if (ports->choices[i].steps == PORT_RANGES) {
+                        diag_error(&run->diag, EXIT_UNSUPPORTED,
+                                   "--quantize-port=%s: with --state want rows, f16, bf16 or a "
+                                   "scale, as in NAME=u8,0.0078125,128",
+                                   text_argument(run->arena, ports->choices[i].option));
+                        return false;
+                }
+        if (!state_ports(run, ports))
+                return false;
+        for (struct function *f = run->state.module->functions; f; f = f->next)
+                if (pass_quantize_ports(f, &run->context) < 0)
+                        return false;
+        return ports->done = true;
 }
 
 static bool has_pass(const char *list, const char *name)
@@ -225,7 +251,7 @@ static int passes_of(const struct run *run, const char *names[], const char *opt
                                  : floats  ? "store_weights"
                                            : "quantize_products";
         }
-        if (p->ports) {
+        if (p->ports && !p->ports->done) {
                 options[count] = "--quantize-port";
                 names[count++] = "quantize_ports";
         }

@@ -13,6 +13,8 @@ struct stating {
         struct arena *arena;
         struct diag *diag;
         const char *option;
+        bool scales;                    /* The option is about ports NAME_scale of what it was given
+                                         * for (--quantize-port), which need not be there. */
         int64_t *room;                  /* So many rows may an input of each symbol's rows come to,
                                          * in any entry. */
 };
@@ -236,6 +238,8 @@ static bool keep_all(const struct stating *s, bool *any)
 {
         for (int i = 0; i < s->f->body.argument_count; i++) {
                 const char *name = next_name(s, s->f->input_ports[i].name);
+                if (name && s->scales && s->f->input_ports[i].next)
+                        continue;
                 if (name && !keep(s, i, name))
                         return false;
                 *any |= name != NULL;
@@ -254,6 +258,40 @@ static bool none_is_left(const struct stating *s)
         return true;
 }
 
+/* Returns "past_scale=present_scale" of "past=present". */
+static const char *of_scales(const struct stating *s, const char *option)
+{
+        const char *equal = strchr(option, '=');
+        return arena_printf(s->arena, "%.*s_scale=%s_scale", (int)(equal - option), option,
+                            equal + 1);
+}
+
+bool state_ports(struct run *run, struct quantized_ports *ports)
+{
+        const struct options *o = &run->options;
+        struct stating s = { .arena = run->arena, .diag = &run->diag };
+        for (int i = 0; i < o->states.count; i++) {
+                s.option = o->states.items[i];
+                s.f = run->state.module->functions;
+                if (!check_option(&s))
+                        return false;
+                for (; s.f; s.f = s.f->next)
+                        for (int k = 0; k < s.f->body.argument_count; k++) {
+                                const char *name = s.f->input_ports[k].name,
+                                           *next = next_name(&s, name);
+                                const struct port_choice *c =
+                                        next ? port_choice_find(ports, name) : NULL;
+                                if (!c || port_choice_find(ports, next))
+                                        continue;
+                                struct port_choice own = *c;
+                                own.name = next;
+                                ARENA_GROW(run->arena, ports->choices, ports->choice_count);
+                                ports->choices[ports->choice_count++] = own;
+                        }
+        }
+        return true;
+}
+
 bool state_bind(struct run *run)
 {
         const struct options *o = &run->options;
@@ -265,18 +303,21 @@ bool state_bind(struct run *run)
                            "--state is about inputs of a model, and this is Loop IR");
                 return false;
         }
-        struct stating s = { m->functions, run->arena, &run->diag, NULL,
+        const int given = o->states.count, count = o->quantize_ports.count ? 2 * given : given;
+        struct stating s = { m->functions, run->arena, &run->diag, NULL, false,
                              arena_array(run->arena, (size_t)m->symbol_count + 1, sizeof *s.room) };
-        for (int i = 0; i < o->states.count; i++) {
+        for (int i = 0; i < given; i++) {
                 s.option = o->states.items[i];
                 if (!check_option(&s))
                         return false;
                 for (s.f = m->functions; s.f; s.f = s.f->next)
                         measure(&s);
         }
-        for (int i = 0; i < o->states.count; i++) {
+        for (int i = 0; i < count; i++) {
                 bool any = false;
-                s.option = o->states.items[i];
+                s.scales = i >= given;
+                s.option = s.scales ? of_scales(&s, o->states.items[i - given])
+                                    : o->states.items[i];
                 for (s.f = m->functions; s.f; s.f = s.f->next)
                         if (!keep_all(&s, &any))
                                 return false;
@@ -288,7 +329,7 @@ bool state_bind(struct run *run)
                         if (!none_is_left(&s))
                                 return false;
                 s.f = m->functions;
-                if (!any)
+                if (!any && !s.scales)
                         return no_input(&s);
         }
         return true;

@@ -32,6 +32,11 @@ bool port_choice_parse(struct arena *arena, const char *text, struct port_choice
         ((char *)choice->name)[equal - text] = 0;
         if (!strcmp(equal + 1, "rows"))
                 return true;
+        if (!strcmp(equal + 1, "f16") || !strcmp(equal + 1, "bf16")) {
+                choice->steps = PORT_CAST;
+                choice->to = equal[1] == 'b' ? E_BF16 : E_F16;
+                return true;
+        }
         size_t length = strcspn(equal + 1, ",");
         const char *rest = equal + 1 + length;
         if (!scheme_element_from_text(equal + 1, length, &choice->to) ||

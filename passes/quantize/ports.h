@@ -9,6 +9,7 @@
 enum port_steps {
         PORT_ROWS,                      /* The port has numbers of s8, with a scale for each row
                                          * that is found at run time. */
+        PORT_CAST,                      /* The port has floats of 16 bits. */
         PORT_NUMBERS,                   /* The option gives the scale and the zero point. */
         PORT_RANGES                     /* pass_quantize chooses the steps by ranges. */
 };
@@ -34,10 +35,11 @@ struct quantized_ports {
         int choice_count;
         struct port_affine *items;      /* These ports were quantized. */
         int count;
+        bool done;                      /* The pass has run. */
 };
 
-/* Parses "NAME=rows", "NAME=u8" (s8, u16, s16) or "NAME=u8,SCALE[,ZERO]". Returns false if the text
- * is none of these. The choice is valid as long as text is. */
+/* Parses "NAME=rows", "NAME=f16" (bf16), "NAME=u8" (s8, u16, s16) or "NAME=u8,SCALE[,ZERO]".
+ * Returns false if the text is none of these. The choice is valid as long as text is. */
 bool port_choice_parse(struct arena *arena, const char *text, struct port_choice *choice);
 /* Returns the last choice that names the port; NULL: none does. */
 struct port_choice *port_choice_find(const struct quantized_ports *ports, const char *name);

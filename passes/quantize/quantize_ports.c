@@ -3,6 +3,7 @@
  * --quantize-port says.
  *
  *      constant steps    an input is decoded, (q - zero) * scale, an output rounded
+ *      f16, bf16         an input is widened, an output rounded to that type
  *      rows              s8, and a port NAME_scale of f32 behind all others: a number for each row, all
  *                        numbers along the last dimension; scale = max |x| / 127, q = round(x / scale)
  *
@@ -21,7 +22,7 @@ enum { MOVES_DEEP = 4 };                /* At most this many concats and moves s
                                          * port's rows and an output. */
 
 struct rows { struct value *numbers, *scales; };        /* scales has the shape of numbers, but for
-                                                         * the last extent. */
+                                                         * the last extent; floats have none. */
 struct port_rows { struct value *decoded; struct rows rows; };
 
 struct porting {
@@ -48,15 +49,19 @@ static const char *scale_name(const struct porting *q, const char *name)
 static struct value *decode_rows(struct builder *b, struct rows r, enum element to)
 {
         int64_t dims[RANK_MAX];
+        if (!r.scales)
+                return build_cast(b, r.numbers, to);
         for (int d = 0; d < RANK_MAX; d++)
                 dims[d] = d;
         struct value *x = build_cast(b, r.numbers, to),
-                     *scales = x && r.scales ? build_broadcast(b, r.scales, x->type, dims) : NULL;
+                     *scales = x ? build_broadcast(b, r.scales, x->type, dims) : NULL;
         return build_binary(b, OP_mul, x, scales);
 }
 
-static struct rows round_rows(struct builder *b, struct value *x)
+static struct rows round_rows(struct builder *b, struct value *x, const struct port_choice *c)
 {
+        if (c->steps == PORT_CAST)
+                return (struct rows){ build_cast(b, x, c->to), NULL };
         const int64_t last = x->type->rank - 1;
         struct value *most = build_reduce(b, REDUCE_max, build_unary(b, OP_abs, x), &last, 1),
                      *scales =
@@ -69,10 +74,14 @@ static struct rows round_rows(struct builder *b, struct value *x)
                               scales };
 }
 
-static const struct rows *rows_of_input(const struct porting *q, const struct value *v)
+/* Returns the rows that v is decoded of, if they are such as the choice wants. */
+static const struct rows *rows_of_input(const struct porting *q, const struct value *v,
+                                        const struct port_choice *c)
 {
         for (int i = 0; i < q->input_count; i++)
-                if (q->inputs[i].decoded == v)
+                if (q->inputs[i].decoded == v &&
+                    q->inputs[i].rows.numbers->type->element == element_storage(c->to) &&
+                    !q->inputs[i].rows.scales == (c->steps == PORT_CAST))
                         return &q->inputs[i].rows;
         return NULL;
 }
@@ -94,24 +103,28 @@ static bool moves_rows(const struct value *v)
 }
 
 /* Has v rows of inputs among its rows? */
-static bool has_input_rows(const struct porting *q, const struct value *v, int deep)
+static bool has_input_rows(const struct porting *q, const struct value *v,
+                           const struct port_choice *c, int deep)
 {
-        bool found = rows_of_input(q, v);
+        bool found = rows_of_input(q, v, c);
         for (int i = 0; !found && deep && moves_rows(v) && i < v->op->operand_count; i++)
-                found = has_input_rows(q, op_operand(v->op, i), deep - 1);
+                found = has_input_rows(q, op_operand(v->op, i), c, deep - 1);
         return found;
 }
 
-static struct rows rows_of(const struct porting *q, struct builder *b, struct value *v, int deep);
+static struct rows rows_of(const struct porting *q, struct builder *b, struct value *v,
+                           const struct port_choice *c, int deep);
 
-static struct rows moved_rows(const struct porting *q, struct builder *b, struct value *v, int deep)
+static struct rows moved_rows(const struct porting *q, struct builder *b, struct value *v,
+                              const struct port_choice *c, int deep)
 {
+        const bool scaled = c->steps == PORT_ROWS;
         struct op *op = v->op;
         struct value **numbers = arena_array(q->arena, (size_t)op->operand_count, sizeof *numbers),
                      **scales = arena_array(q->arena, (size_t)op->operand_count, sizeof *scales);
         for (int i = 0; i < op->operand_count; i++) {
-                struct rows r = rows_of(q, b, op_operand(op, i), deep - 1);
-                if (!r.numbers || !r.scales)
+                struct rows r = rows_of(q, b, op_operand(op, i), c, deep - 1);
+                if (!r.numbers || (scaled && !r.scales))
                         return (struct rows){ 0 };
                 numbers[i] = r.numbers;
                 scales[i] = r.scales;
@@ -120,22 +133,25 @@ static struct rows moved_rows(const struct porting *q, struct builder *b, struct
                    axis = op->code == OP_concat ? (int)op_int(op, "axis") : 0;
         if (op->code == OP_concat)
                 return (struct rows){ build_concat(b, numbers, op->operand_count, axis),
-                                      build_concat(b, scales, op->operand_count, axis) };
+                                      scaled ? build_concat(b, scales, op->operand_count, axis)
+                                             : NULL };
         if (op->code == OP_reshape)
                 return (struct rows){ build_reshape(b, *numbers, v->type->rank, v->type->dims),
-                                      build_reshape(b, *scales, rank, v->type->dims) };
+                                      scaled ? build_reshape(b, *scales, rank, v->type->dims)
+                                             : NULL };
         /* The last dimension stays; scales have the others. */
         const int64_t *perm = op_ints(op, "perm", &count);
         return (struct rows){ build_transpose(b, *numbers, perm),
-                              build_transpose(b, *scales, perm) };
+                              scaled ? build_transpose(b, *scales, perm) : NULL };
 }
 
-static struct rows rows_of(const struct porting *q, struct builder *b, struct value *v, int deep)
+static struct rows rows_of(const struct porting *q, struct builder *b, struct value *v,
+                           const struct port_choice *c, int deep)
 {
-        const struct rows *input = rows_of_input(q, v);
-        return input                        ? *input
-               : has_input_rows(q, v, deep) ? moved_rows(q, b, v, deep)
-                                            : round_rows(b, v);
+        const struct rows *input = rows_of_input(q, v, c);
+        return input                           ? *input
+               : has_input_rows(q, v, c, deep) ? moved_rows(q, b, v, c, deep)
+                                               : round_rows(b, v, c);
 }
 
 /* ---- ports ---- */
@@ -156,6 +172,12 @@ static bool choose(struct porting *q, const char *name, const struct type *t,
                            "--quantize-port=%s: '%s' stays as it is: %s",
                            text_argument(q->arena, c->option), safe(q, name), obstacle);
         return !obstacle;
+}
+
+/* Are steps found as rows, or are there none? */
+static bool has_rows(const struct port_choice *c)
+{
+        return c->steps == PORT_ROWS || c->steps == PORT_CAST;
 }
 
 /* Finds constant steps. Returns false after an error. */
@@ -212,7 +234,7 @@ static bool write_input(struct porting *q, int i)
         struct port_choice *c;
         struct affine a;
         if (!choose(q, name, t, &c) ||
-            (c && c->steps != PORT_ROWS && !find_affine(q, c, name, false, &a)))
+            (c && !has_rows(c) && !find_affine(q, c, name, false, &a)))
                 return false;
         if (!c)
                 return true;
@@ -223,7 +245,11 @@ static bool write_input(struct porting *q, int i)
                              .before = f->body.first,
                              .diag = q->context->diag };
         x->type = type_with_element(f->module, t, c->to);
-        if (c->steps == PORT_ROWS) {
+        if (c->steps == PORT_CAST) {
+                decoded = build_cast(&b, x, E_F32);
+                ARENA_GROW(q->arena, q->inputs, q->input_count);
+                q->inputs[q->input_count++] = (struct port_rows){ decoded, { x, NULL } };
+        } else if (c->steps == PORT_ROWS) {
                 const char *scale = scale_name(q, name);
                 for (int k = 0; k < f->body.argument_count; k++)
                         if (!is_free(q, scale, f->input_ports[k].name))
@@ -264,7 +290,7 @@ static struct value *write_output(struct porting *q, int i, struct value **scale
         struct affine a;
         *scales = NULL;
         if (!choose(q, name, y->type, &c) ||
-            (c && c->steps != PORT_ROWS && !find_affine(q, c, name, true, &a)))
+            (c && !has_rows(c) && !find_affine(q, c, name, true, &a)))
                 return NULL;
         if (!c)
                 return y;
@@ -275,14 +301,14 @@ static struct value *write_output(struct porting *q, int i, struct value **scale
                              .before = op ? op->next : f->body.first,
                              .location = op ? op->location : NULL,
                              .diag = q->context->diag };
-        if (c->steps != PORT_ROWS)
+        if (!has_rows(c))
                 return build_quantize(&b, y, like(&b, y, E_F32, (double)a.scale),
                                       like(&b, y, c->to, a.zero), c->to);
         int count;
         struct use **uses = uses_of(q, y, &count);
-        struct rows r = rows_of(q, &b, y, MOVES_DEEP);
+        struct rows r = rows_of(q, &b, y, c, MOVES_DEEP);
         *scales = r.scales;
-        if (!rows_of_input(q, y) && r.numbers && r.scales)
+        if (!rows_of_input(q, y, c) && r.numbers && (r.scales || c->steps == PORT_CAST))
                 read_rounded(q, uses, count, decode_rows(&b, r, E_F32));
         return r.numbers;
 }
@@ -344,7 +370,7 @@ static bool write_ports(struct porting *q)
         for (int i = 0, count = q->f->body.argument_count; i < count; i++)
                 if (!write_input(q, i))
                         return false;
-        return write_outputs(q) && check_used(q);
+        return write_outputs(q);
 }
 
 int pass_quantize_ports(struct function *f, struct pass_context *context)
@@ -357,10 +383,8 @@ int pass_quantize_ports(struct function *f, struct pass_context *context)
                            "pass quantize_ports wants --quantize-port=NAME=TYPE");
                 return -1;
         }
-        if (f != module_entry(f->module))
-                return 0;
         q.arena = arena_new();
-        bool fine = write_ports(&q);
+        bool fine = write_ports(&q) && (f->next || check_used(&q));
         arena_free(q.arena);
         if (fine)
                 pass_dce(f, context);

@@ -111,6 +111,19 @@ def test_as_state(target, tmp_path):
     assert dnncc.run([*command, "--dim=N=1..8", "--check", "-o", tmp_path / "e.c"]).returncode == 0
 
 
+@pytest.mark.parametrize("kind", ["rows", "f16", "bf16"])
+def test_as_state_in_few_bits(kind, tmp_path):
+    """likewise of a cache in fewer bits"""
+    save(tmp_path / "m.onnx", do_rotary=1)
+    command = [dnncc.DNNCC, tmp_path / "m.onnx", *DIMS, "--state=past.*=present.*", f"--quantize-port=past.*={kind}", "--target=x86-64-v3"]
+    done = dnncc.run([*command, "--dim=N=1..8", "--emit=loops", "-o", "-"])
+    assert done.returncode == 0, done.stderr
+    main = done.stdout[done.stdout.index("\nmain"):]
+    assert "@copy" not in main and all(re.search(rf", @past_{z}(; %N)?\)", main) for z in "kv"), main
+    assert ("@past_k_scale" in main) == (kind == "rows")
+    assert dnncc.run([*command, "--entry=prompt:N=1..8", "--entry=step:N=1", "--check"]).returncode == 0
+
+
 def test_several_sequences(tmp_path):
     """whose lengths differ are not supported, and it says so"""
     save(tmp_path / "m.onnx", do_rotary=1)

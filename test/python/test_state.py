@@ -422,3 +422,69 @@ def test_stars(tmp_path):
     onnx.save(m, tmp_path / "m.onnx")
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--state=past.*=present.*", "--emit=ir", "-o", "-"])
     assert done.returncode == 0 and done.stdout.count(" next ") == 2, done.stderr
+
+
+# ---- caches in few bits (--quantize-port) ----
+
+def rounded(kind, x):
+    """what a cache of that type holds of rows"""
+    if kind == "f16":
+        return x.astype(np.float16).astype(np.float32)
+    if kind == "bf16":
+        bits = x.view(np.uint32)
+        return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16 << 16).view(np.float32)
+    scale = np.abs(x).max(-1, keepdims=True) / np.float32(127)
+    return np.round(x / np.where(scale == 0, 1, scale)) * scale
+
+
+@pytest.mark.parametrize("flags", [[], ["--target=x86-64-v3"], ["-O0"]], ids=lambda f: " ".join(f) or "plain")
+@pytest.mark.parametrize("kind, size", [("rows", 4 + 4), ("f16", 8), ("bf16", 8)])
+@pytest.mark.parametrize("entries", [None, ["prefill:N=1..6", "step:N=1"]], ids=["one", "entries"])
+def test_caches_in_few_bits(kind, size, flags, entries, tmp_path):
+    """a cache that grows holds rounded rows, with a scale beside each; what reads it reads these, as a model does that is handed them"""
+    m, states = attention()
+    dims = {k: v for k, v in DIMS.items() if not entries or k != "N"}
+    onnx.save(m, tmp_path / "m.onnx")
+    options = [f"--dim={k}={v}" for k, v in dims.items()] + [f"--entry={e}" for e in entries or []]
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options, "--state=past.*=present.*", f"--quantize-port=past.*={kind}", *flags, "-o", tmp_path / "gru.c"])
+    assert done.returncode == 0, done.stderr
+    done = dnncc.run(["gcc", "-std=c99", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", tmp_path / "gru.c", "-o", tmp_path / "gru.so"])
+    assert done.returncode == 0, done.stderr
+    first = dnncc_package.load(tmp_path / "gru.so", name="gru_prefill") if entries else dnncc_package.load(tmp_path / "gru.so")
+    state = first.sequence()
+    step = dnncc_package.Sequence(dnncc_package.load(tmp_path / "gru.so", name="gru_step"), state._state) if entries else state
+    session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    past = {"past.k": np.zeros((1, 2, 0, 4), np.float32), "past.v": np.zeros((1, 2, 0, 4), np.float32)}
+    for given, before in grown([4, 1, 1, 3 if not entries else 1, 1]):
+        assert state["P"] == before
+        _, k, v = session.run(None, {**given, **past})
+        keys, values = (np.concatenate([past[n], rounded(kind, x[:, :, before:])], 2) for n, x in (("past.k", k), ("past.v", v)))
+        q = (given["x"][0] @ weights(0, 8, 8)).reshape(-1, 2, 4).transpose(1, 0, 2)
+        scores = q @ keys[0].transpose(0, 2, 1) + given["mask"]
+        shares = np.exp(scores - scores.max(-1, keepdims=True))
+        want = (shares / shares.sum(-1, keepdims=True)) @ values[0]
+        got, = (step if given["x"].shape[1] == 1 else state)(**given),
+        np.testing.assert_allclose(np.asarray(got).reshape(want.shape), want, rtol=1e-3, atol=1e-3)
+        past = {"past.k": keys, "past.v": values}
+    header = (tmp_path / "gru.h").read_text()
+    assert ("past_k_scale" in header) == (kind == "rows")
+    rows = 30 + 6
+    assert 2 * 2 * rows * size <= int(header.split("STATE_SIZE")[1].split()[0].rstrip("u")) < 2 * 2 * rows * size + 600
+
+
+@pytest.mark.parametrize("port, code", [("h=rows", 0), ("h=f16", 0), ("h=s8,0.0078125", 0), ("h*=bf16", 0), ("h=u8", dnncc.USAGE), ("h=f17", dnncc.USAGE)])
+def test_state_in_few_bits(port, code, tmp_path):
+    """state of numbers of extents: the output has the type of the input; nearly what floats give"""
+    m, _ = gru()
+    onnx.save(m, tmp_path / "m.onnx")
+    options = ["--state=h=h_next", f"--quantize-port={port}"]
+    if code:
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *options, "-o", tmp_path / "m.c"])
+        assert done.returncode == code and "--quantize-port" in done.stderr, done.stderr
+        return
+    model = dnncc_package.compile(m, state={"h": "h_next"}, quantize_port=[port])
+    exact = dnncc_package.compile(m, state={"h": "h_next"})
+    ours, theirs, rng = model.sequence(), exact.sequence(), np.random.default_rng(1)
+    for _ in range(4):
+        x = rng.standard_normal((1, 1, 8)).astype(np.float32)
+        np.testing.assert_allclose(ours(x), theirs(x), atol=.03)
