@@ -65,8 +65,9 @@ static bool run(struct sampled *sampled, sampled_take take, void *context)
                         struct array a = s->arrays[i][s->arguments[v]];
                         int64_t all = type_elements(a.type), half = all / 2;
                         size_t bytes = (size_t)element_info[a.type->element].bytes;
-                        if (!take(context, i, v, 0, a.data, half) ||
-                            !take(context, i, v, half, a.data + (size_t)half * bytes, all - half))
+                        if (!take(context, i, v, all, 0, a.data, half) ||
+                            !take(context, i, v, all, half, a.data + (size_t)half * bytes,
+                                  all - half))
                                 return false;
                 }
         return true;
