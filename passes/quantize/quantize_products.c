@@ -257,8 +257,6 @@ int pass_quantize_products(struct function *f, struct pass_context *context)
                            "--quantize=dynamic");
                 return -1;
         }
-        if (f != module_entry(f->module))
-                return 0;
         q.arena = arena_new();
         int rounded = -1;
         if (quantize(&q))

@@ -279,14 +279,19 @@ int pass_store_weights(struct function *f, struct pass_context *context)
                 return -1;
         }
         if (f != module_entry(f->module))
-                return 0;
+                return 0;               /* The weights of all functions are stored with the first. */
         q.arena = arena_new();
         q.weights = weights_find(q.arena, f, &context->limits, &q.count);
-        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
-                op->number = 0;
-        bool fine = keep_named(&q);
-        if (fine)
-                keep_ends(&q);
+        bool fine = true;
+        for (q.f = f; q.f && fine; q.f = q.f->next) {
+                for (struct op *op = region_walk(&q.f->body, NULL); op;
+                     op = region_walk(&q.f->body, op))
+                        op->number = 0;
+                fine = keep_named(&q);
+                if (fine)
+                        keep_ends(&q);
+        }
+        q.f = f;
         int stored = 0;
         for (int i = 0; i < q.count && fine; i++) {
                 int one = store(&q, q.weights[i]);
@@ -296,7 +301,7 @@ int pass_store_weights(struct function *f, struct pass_context *context)
         arena_free(q.arena);
         if (fine && context->notes)
                 text_add(context->notes, "%d of %d constants", stored, q.count);
-        if (fine)
+        for (; f && fine; f = f->next)
                 pass_dce(f, context);
         return fine ? stored : -1;
 }

@@ -320,7 +320,7 @@ def test_models_want_entries(attention, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--target=cuda-sm_90", "--target=generic,x86-64-v3", "--flush-denormals --target=x86-64-v3",
-                                    "--region=dtcm=64K", "--quantize-weights=s8", "--emit=onnx", "--tune --schedule=s"])
+                                    "--region=dtcm=64K", "--quantize=m.ranges", "--emit=onnx", "--tune --schedule=s"])
 def test_what_is_for_one(attention, tmp_path, option):
     done = dnncc.run([dnncc.DNNCC, attention, *DIMS, *ENTRIES, *option.split()], cwd=tmp_path)
     assert done.returncode == dnncc.UNSUPPORTED and "several entries" in done.stderr, done.stderr

@@ -70,6 +70,23 @@ def test_weights(folder, options, target):
         np.testing.assert_allclose(ours, alone, rtol=0, atol=1 if ours.dtype == np.int8 else 1e-4)
 
 
+@pytest.mark.parametrize("options", [["--quantize-weights=s8"], ["--quantize-weights=s4:32"], ["--quantize-weights=bf16"], ["--quantize=dynamic"]], ids=lambda o: o[0][2:])
+def test_entries(folder, options):
+    """each gives what it gives alone; weights are of both"""
+    entries = "--entry=many:N=1..64", "--entry=one:N=1", *options, FEW, "--target=x86-64-v3"
+
+    def size(*bound):
+        done = dnncc.run([dnncc.DNNCC, "m.onnx", *bound, *entries[2:], "--weights=file", "-o", "w.c"], cwd=folder)
+        assert done.returncode == 0, done.stderr
+        return (folder / "w.weights").stat().st_size
+    assert size(*entries[:2]) < .85 * (size("--dim=N=1..64") + size("--dim=N=1"))
+    for name, n in ("many", 17), ("one", 1):
+        done = dnncc.run([dnncc.DNNCC, "m.onnx", *entries, f"--run={name}=t{n}"], cwd=folder)
+        assert done.returncode == 0, done.stderr
+        ours = np.load(folder / f"t{n}" / "output_0.npy")
+        np.testing.assert_allclose(ours, result(folder, n, *entries[2:], f"--dim=N={n}"), rtol=0, atol=1e-4)
+
+
 def test_blocks_by_bytes(folder):
     """with --quantize=dynamic products of blocks keep what they multiply in floats, as bytes want a number of rows"""
     options = "--quantize-weights=s4:32", "--quantize=dynamic", FEW
