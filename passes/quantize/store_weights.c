@@ -279,7 +279,7 @@ int pass_store_weights(struct function *f, struct pass_context *context)
                 return -1;
         }
         if (f != module_entry(f->module))
-                return 0;               /* The weights of all functions are stored with the first. */
+                return 0;               /* Weights of all functions are stored with the first. */
         q.arena = arena_new();
         q.weights = weights_find(q.arena, f, &context->limits, &q.count);
         bool fine = true;
