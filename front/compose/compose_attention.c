@@ -75,7 +75,9 @@ static bool mask_bias(struct compose *c, struct value *mask, const struct type *
                 return true;
         int rank = value_rank(mask), last = rank - 1;
         bool logic = value_element(mask) == E_BOOL;
-        bool fits = rank >= 1 && rank <= 4 && (logic || element_is_float(value_element(mask)));
+        bool fits = rank >= 1 && rank <= 4 &&
+                    (logic || element_is_float(value_element(mask)) ||
+                     element_is_integer(value_element(mask)));
         for (int d = 0; d < rank && fits; d++)
                 fits = dim_is(mask->type->dims[d], 1) ||
                        dim_equal(t->dims[4 - rank + d], mask->type->dims[d]) ||

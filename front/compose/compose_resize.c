@@ -272,6 +272,19 @@ static struct value *resized(struct compose *c, struct value *x, const struct co
         return compose_cast(c, x, e);
 }
 
+/* Returns what resizing a tensor without elements makes. */
+static struct value *nothing(struct compose *c, const struct type *x,
+                             const struct compose_resize *r)
+{
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < x->rank; d++)
+                dims[d] = x->dims[d];
+        for (int i = 0; i < r->count; i++)
+                dims[r->axes[i]] = dim_of(r->out[i]);
+        return constant_number(c->m, type_tensor(c->m, x->element, x->rank, dims), 0);
+}
+
 static bool extents_fit(struct compose *c, const struct type *x, const struct compose_resize *r)
 {
         dim_t dims[RANK_MAX];
@@ -289,5 +302,8 @@ static bool extents_fit(struct compose *c, const struct type *x, const struct co
 
 struct value *compose_resize(struct compose *c, struct value *x, const struct compose_resize *r)
 {
-        return extents_fit(c, x->type, r) ? resized(c, x, r) : NULL;
+        if (!extents_fit(c, x->type, r))
+                return NULL;
+        return type_is_static(x->type) && type_elements(x->type) == 0 ? nothing(c, x->type, r)
+                                                                      : resized(c, x, r);
 }

@@ -123,6 +123,26 @@ bool onnx_silu(struct onnx_import *im, struct onnx_node *n, bool *silu)
 /* Imports CausalConvWithState, which convolves each channel by itself, along past_state and the
  * input; what the next call starts with is the end of these. com.microsoft's has more
  * attributes. */
+/* Reads the attributes that onnxruntime has for GPUs alone, which other providers want at their
+ * presets. */
+static bool extensions_absent(struct onnx_import *im, struct onnx_node *n)
+{
+        static const struct { const char *name; int64_t preset; } extensions[] = {
+                { "state_update_capacity", 0 }, { "state_channels_last", -1 },
+                { "state_length", 0 }, { "input_channel_offset", 0 }, { "input_channels", 0 }
+        };
+        int64_t number;
+
+        for (size_t i = 0; n->domain[0] && i < sizeof extensions / sizeof *extensions; i++) {
+                if (!onnx_int(im, n, extensions[i].name, extensions[i].preset, &number))
+                        return false;
+                if (number != extensions[i].preset)
+                        return onnx_unsupported(im, n, "%s = %lld", extensions[i].name,
+                                                (long long)number);
+        }
+        return true;
+}
+
 bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[4] = { n->inputs[0], n->inputs[1], onnx_input(n, 2), onnx_input(n, 3) };
@@ -137,6 +157,8 @@ bool onnx_import_causal_conv(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (dimensions != 1)
                 return onnx_unsupported(im, n, "ndim = %lld", (long long)dimensions);
+        if (!extensions_absent(im, n))
+                return false;
         const int most = last ? RANK_MAX - 1 : 3, windowed = conv.window != 0;
         if (!onnx_want_float(im, n, 0) || !onnx_same_element(im, n, v, 4) ||
             !onnx_want_rank(im, n, 0, 3, most) || !onnx_want_rank(im, n, 1, 3, 3) ||

@@ -21,7 +21,7 @@ static bool experts_read(struct onnx_import *im, struct onnx_node *n, struct com
         };
         enum { SWIGLU = 3 };
         static const int gates[] = { GATE_APART, GATE_INTERLEAVED, GATE_HALVES };
-        int64_t normalize, sparse, fusion;
+        int64_t normalize, sparse, after, fusion;
         float alpha, beta, limit;
         int which;
 
@@ -34,10 +34,12 @@ static bool experts_read(struct onnx_import *im, struct onnx_node *n, struct com
             !onnx_int_range(im, n, "swiglu_fusion", 0, 0, 2, &fusion) ||
             !onnx_float(im, n, "activation_alpha", 1, &alpha) ||
             !onnx_float(im, n, "activation_beta", 0, &beta) ||
-            !onnx_float(im, n, "swiglu_limit", INFINITY, &limit))
+            !onnx_float(im, n, "swiglu_limit", INFINITY, &limit) ||
+            !onnx_int_range(im, n, "swiglu_limit_after_activation", 0, 0, 1, &after))
                 return false;
-        if (sparse)
-                return onnx_unsupported(im, n, "use_sparse_mixer");
+        if (sparse || after)
+                return onnx_unsupported(im, n, "%s", sparse ? "use_sparse_mixer"
+                                                            : "swiglu_limit_after_activation");
         x->gate = which == SWIGLU ? gates[fusion] : GATE_NONE;
         if ((x->gate == GATE_APART) != (x->third.weights != NULL))
                 return onnx_unsupported(im, n, "activation %s %s a third layer", names[which],

@@ -184,6 +184,24 @@ static struct value *range_length(struct onnx_import *im, struct onnx_node *n)
         return compose_select(c, some, count, compose_integer(c, E_I64, 0));
 }
 
+/* Reads in which type numbers of 16 bits are computed. */
+static bool range_stash(struct onnx_import *im, struct onnx_node *n)
+{
+        const enum element e = value_element(n->inputs[0]);
+        int64_t number;
+        enum element stash;
+
+        if (n->opset < 27)
+                return true;
+        if (!onnx_int(im, n, "stash_type", 1, &number))
+                return false;
+        if (!element_is_float(e) || compose_wide_element(e) == e)
+                return true;            /* Then it has no effect. */
+        if (!onnx_element_number(im, n, "stash_type", number, &stash))
+                return false;
+        return stash == E_F32 || onnx_unsupported(im, n, "stash_type %s", element_info[stash].text);
+}
+
 bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
 {
         dim_t open;
@@ -192,7 +210,7 @@ bool onnx_import_range(struct onnx_import *im, struct onnx_node *n)
         const struct type *to;
         bool all = true;
 
-        if (!onnx_same_element(im, n, n->inputs, 3))
+        if (!onnx_same_element(im, n, n->inputs, 3) || !range_stash(im, n))
                 return false;
         for (int i = 0; i < 3; i++) {
                 bool known;

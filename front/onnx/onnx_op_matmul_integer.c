@@ -23,7 +23,12 @@ bool onnx_import_qlinear_matmul(struct onnx_import *im, struct onnx_node *n)
 {
         const struct compose_quantized a = onnx_quantized(n, 0), b = onnx_quantized(n, 3),
                                        y = { NULL, n->inputs[6], n->inputs[7] };
+        const struct value *numbers[3] = { a.numbers, b.numbers, y.zero };
 
+        for (int i = 0; i < 3 && n->opset >= 21; i++)
+                if (compose_plain_element(value_element(numbers[i])) == E_F32)
+                        return onnx_unsupported(im, n, "products of %s",
+                                                element_info[value_element(numbers[i])].text);
         return want_matrix(im, n, 0) && want_matrix(im, n, 3) && onnx_want_float(im, n, 1) &&
                onnx_same_element(im, n, (struct value *[]){ a.scale, b.scale, y.scale }, 3) &&
                onnx_want_8_bit(im, n, 7) &&

@@ -147,20 +147,40 @@ bool onnx_import_multinomial(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- Dropout ---- */
 
+static bool is_coded(enum element e)
+{
+        return !element_is_float(e) && compose_plain_element(e) == E_F32;
+}
+
+/* Returns v in f32, where it is a float of 8 bits, or as it is. */
+static struct value *decoded(struct onnx_import *im, struct value *v)
+{
+        return v && is_coded(value_element(v))
+                       ? compose_convert(im->c, v, E_F32, &(struct compose_conversion){ 0 })
+                       : v;
+}
+
 /* Makes *y, which is what training makes of x, and the mask *kept. */
 static bool trained(struct onnx_import *im, struct onnx_node *n, struct value **y,
                     struct value **kept)
 {
         struct compose_draw draw = { 0 };
+        const enum element e = value_element(n->inputs[0]);
         struct value *ratio =
                 onnx_input(n, 1) ? onnx_scalar(im, n, 1) : build_scalar(&im->b, E_F32, 0.5);
         int64_t seed;
 
-        if (!ratio || !onnx_want_float(im, n, 0) || !onnx_want_float(im, n, 1) ||
+        if (!ratio || (!is_coded(e) && !onnx_want_float(im, n, 0)) ||
+            (!is_coded(value_element(ratio)) && !onnx_want_float(im, n, 1)) ||
             !onnx_int(im, n, "seed", 0, &seed) ||
             !next_draw(im, n, onnx_has(n, "seed"), (double)seed, &draw))
                 return false;
-        *y = compose_dropout(im->c, &draw, n->inputs[0], ratio, kept);
+        struct value *x = decoded(im, n->inputs[0]);
+        ratio = x ? decoded(im, ratio) : NULL;
+        *y = ratio ? compose_dropout(im->c, &draw, x, ratio, kept) : NULL;
+        if (*y && is_coded(e))
+                *y = compose_convert(im->c, *y, e,
+                                     &(struct compose_conversion){ .saturate = true });
         return *y != NULL;
 }
 

@@ -198,6 +198,8 @@ bool onnx_import_col2im(struct onnx_import *im, struct onnx_node *n)
         int count, blocks;
         bool known[2];
 
+        if (value_element(f.x) == E_BOOL)
+                return onnx_unsupported(im, n, "sums of bool");
         if (onnx_has(n, "auto_pad") || onnx_has(n, "kernel_shape"))
                 return onnx_invalid(im, n, "unknown attribute '%s'",
                                     onnx_has(n, "auto_pad") ? "auto_pad" : "kernel_shape");

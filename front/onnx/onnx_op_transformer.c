@@ -544,7 +544,7 @@ bool onnx_import_rotary_streams(struct onnx_import *im, struct onnx_node *n)
         struct value *x = n->inputs[0], *v[3] = { x, n->inputs[2], n->inputs[3] };
         struct compose_rotary r = { .x = x };
         int64_t interleaved, packed;
-        float scale;                    /* onnxruntime reads neither of these two. */
+        float scale;
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_rank(im, n, 0, 3, 4) ||
             !onnx_want_rank(im, n, 1, 3, 3) || !onnx_want_rank(im, n, 2, 2, 2) ||
@@ -581,6 +581,7 @@ bool onnx_import_rotary_streams(struct onnx_import *im, struct onnx_node *n)
         for (int i = 1; i < 3; i++) {
                 v[i] = compose_gather_elements(im->c, v[i], at, 0);
                 v[i] = compose_reshape(im->c, v[i], 3, angles);
+                v[i] = scale == 1 ? v[i] : times(im->c, v[i], scale);
         }
         r.cosine = v[1];
         r.sine = v[2];

@@ -73,6 +73,9 @@ def pytest_terminal_summary(terminalreporter, config):
         lines.append(f"| {group} | {rows[group]['passed']} | {rows[group]['skipped']} | {rows[group]['apart']} | {rows[group]['failed']} |")
     lines.append(f"| **all** | **{total['passed']}** | **{total['skipped']}** | **{total['apart']}** | **{total['failed']}** |")
     score = len(lines)
+    lines += ["", "[test_variants.py](../test/conformance/test_variants.py) goes on from these tests: it changes a node's attributes, element types, optional operands,",
+              "version, constants, shapes and numbers, and compares what onnx.checker takes with onnxruntime and the reference evaluator; of com.microsoft from the",
+              "cases of test/operators. Its table FOLLOWED_NOT says where they are not followed, and why."]
     lines += ["", "## Tests apart", "", "| tests | why |", "|---|---|"]
     lines += [f"| `{pattern}` | {why} |".replace("(cubic|linear)", "{cubic,linear}") for pattern, why in dnncc_backend.APART.items()]
     lines += ["", "## What the unsupported tests ask for", "", "| operator | nodes |", "|---|---|"]
