@@ -34,7 +34,7 @@ double layout_plain_cost(const struct op *convolve, const struct target *target)
         const int64_t *strides = op_ints(convolve, "strides", &spatial),
                       extent = type_extent(y, y->rank - 1);
         int64_t lanes = target_lanes(target, E_F32);
-        double vectors = (double)(type_elements(y) / extent) *
+        double vectors = (double)(type_most_elements(op_module(convolve), y) / extent) *
                          (double)(divide_up(extent, lanes) + (type_extent(w, w->rank - 1) > 1));
         double product =
                 (rate_plain_product(target) + rate_plain_straddling(target) * (double)lanes) *
@@ -48,7 +48,8 @@ double layout_blocks_cost(const struct op *convolve, bool one_by_one, const stru
         const struct type *w = op_operand(convolve, 1)->type, *y = op_result(convolve)->type;
         int64_t lanes = target_lanes(target, E_F32), rest = type_extent(y, 1) % lanes;
         double products = (double)type_elements(w) / (double)type_extent(w, 0) *
-                          (double)type_elements(y) / (double)type_extent(y, 1);
+                          (double)type_most_elements(op_module(convolve), y) /
+                          (double)type_extent(y, 1);
         return products * (double)(type_extent(y, 1) / lanes + (one_by_one ? rest : rest > 0)) /
                rate_issue(target);
 }

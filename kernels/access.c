@@ -188,7 +188,7 @@ bool access_store(const struct region *region, struct value *result, struct valu
                                 return false;
                         break;
                 case OP_pad:
-                        if (*pad || *v != result || !op_is_static(op) || !is_halo(op))
+                        if (*pad || *v != result || !op_is_static_inside(op) || !is_halo(op))
                                 return false;
                         *pad = op;
                         store_through(op, access);

@@ -237,7 +237,7 @@ bool contract_fits_width(const struct op *op, const struct target *width)
 struct kernel_state *contract_prepare(const struct kernel_state *common)
 {
         struct kernel_state *s = NULL;
-        for (int tiles = op_is_static(common->op); tiles >= 0 && !s; tiles--) {
+        for (int tiles = op_is_static_inside(common->op); tiles >= 0 && !s; tiles--) {
                 const struct multiply *m =
                         contract_multiply(common->op, common->target, tiles);
                 s = m ? prepare(common, m) : NULL;

@@ -497,7 +497,7 @@ void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int s
 {
         struct emit *e = s->e;
         const struct type *y = op_result(s->pad)->type, *x = op_operand(s->pad, 0)->type;
-        int64_t low[RANK_MAX], stride = type_elements(y);
+        int64_t low[RANK_MAX], stride = type_inner_elements(y);
         int count, opened = 0, last = y->rank - 1;
         value_ints(op_operand(s->pad, 2), low, RANK_MAX, &count);
         while (last > 0 && dim_equal(x->dims[last], y->dims[last]))
@@ -507,18 +507,20 @@ void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int s
         /* Dimensions before d run over the positions of x only; dimensions after it are filled
          * whole. */
         for (int d = 0; d <= last; d++) {
-                int64_t end = low[d] + type_extent(x, d);
+                const bool around = !dim_equal(x->dims[d], y->dims[d]);
+                const int64_t end = around ? low[d] + type_extent(x, d) : 0;
+                const bool behind = around && end < type_extent(y, d);
                 struct loop_expr *from, *to;
-                stride /= type_extent(y, d);
-                state_share(e, task, d == shared ? tasks : 1, type_extent(y, d), &from, &to);
+                stride /= d ? type_extent(y, d) : 1;
+                state_share_of(e, task, d == shared ? tasks : 1, emit_extent(e, y, d), &from, &to);
                 if (low[d])
                         fill_halo(s, base, from, minimum(e, to, number(e, low[d])), stride);
-                if (end < type_extent(y, d))
+                if (behind)
                         fill_halo(s, base, maximum(e, from, number(e, end)), to, stride);
                 if (d == last)
                         break;
                 from = low[d] ? maximum(e, from, number(e, low[d])) : from;
-                to = end < type_extent(y, d) ? minimum(e, to, number(e, end)) : to;
+                to = behind ? minimum(e, to, number(e, end)) : to;
                 base = plus(e, base, times(e, emit_for(e, "i", from, to), stride));
                 opened++;
         }
@@ -722,7 +724,7 @@ static bool find_access(struct kernel_state *s, struct value *result)
 {
         struct access w;
         struct value *weights = s->op->operand_count > 1 ? op_operand(s->op, 1) : NULL;
-        bool computes = op_is_static(s->op),
+        bool computes = op_is_static_inside(s->op),
              packed = computes && s->schedule.pack && prologue_find(s);
         if (!(packed || read_border(s) || (computes && prologue_find(s))) ||
             (weights && !(access_read(s->region, weights, &w) && w.value == weights)) ||

@@ -14,7 +14,8 @@
 static bool row_serves(const struct lowering *row, const struct op *op, const struct target *target)
 {
         return row->code == op->code && row->reads >> op_operand(op, 0)->type->element & 1 &&
-               (row->kind == SCHEDULE_scalar || row->open || op_is_static(op)) &&
+               (row->kind == SCHEDULE_scalar || row->positions ||
+                (row->images ? op_is_static_inside(op) : op_is_static(op))) &&
                (!row->serves || row->serves(op, target));
 }
 
@@ -37,7 +38,7 @@ bool kernels_code(enum opcode code, const struct target *target)
 bool kernels_open(enum opcode code, const struct target *target)
 {
         EACH_ROW (row, target)
-                if (row->code == code && row->open)
+                if (row->code == code && row->positions)
                         return true;
         return false;
 }

@@ -43,7 +43,9 @@ struct lowering {
         /* Can the lowering follow s for op? NULL: that is seen when the kernel is written. */
         bool (*follows)(const struct op *op, const struct schedule_machine *machine,
                         const struct schedule *s);
-        bool open;                      /* Images and positions may be extents that a run gives. */
+        /* A run may give the extents of images or, where `positions` is set, of positions along the
+         * last spatial dimension as well. */
+        bool images, positions;
         enum schedule_kind kind;        /* It follows schedules of this kind; by default, schedules
                                          * of registers. */
 };

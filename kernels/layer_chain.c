@@ -66,7 +66,7 @@ static bool mark_region(struct marking *m, struct op *first, struct layer_chain 
         for (struct op *op = first; op && op->code != OP_yield; op = m->region ? op->next : NULL) {
                 int mark = mark_operands(m, op);
                 if (mark == STAGE_SEVERAL || op->result_count != 1 ||
-                    !type_is_static(op_result(op)->type))
+                    !type_is_static_from(op_result(op)->type, 1))
                         return false;
                 if (op_info[op->code].traits & (TRAIT_CONTRACTION | TRAIT_REDUCTION)) {
                         bool x_only = op->operand_count == 1 ||

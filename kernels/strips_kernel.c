@@ -299,7 +299,7 @@ static bool write_task(struct strips *s, struct loop_expr *task)
                 write_sides(s, &s->between[i]);
         }
         struct loop_expr *image = emit_for(e, "image", number(e, 0),
-                                           number(e, type_extent(op_result(last->op)->type, 0)));
+                                           emit_extent(e, op_result(last->op)->type, 0));
         for (int i = 0; i < s->chain.count; i++)
                 s->states[i]->image = image;
         bool one = s->tasks == 1 && s->strip == s->rows;

@@ -45,12 +45,13 @@ static bool is_read_by_maps(const struct value *v)
 }
 
 /* May op be folded though a run gives extents? What it makes of splats is one, which has no bytes
- * where it is read element by element. */
+ * where it is read element by element. A rule that builds op uses it afterwards. */
 static bool foldable_open(const struct op *op)
 {
-        return (op->code == OP_broadcast || op_info[op->code].traits & TRAIT_ELEMENTWISE) &&
+        const bool computes = op_info[op->code].traits & TRAIT_ELEMENTWISE;
+        return (op->code == OP_broadcast || computes) &&
                type_is_bound(op_module(op), op->results[0].type) && all_splats(op) &&
-               is_read_by_maps(&op->results[0]);
+               (is_read_by_maps(&op->results[0]) || (computes && !op->results[0].uses));
 }
 
 static bool foldable(const struct op *op)
@@ -276,6 +277,41 @@ struct value *fold_op(struct builder *b, struct op *op, void *opaque)
         int64_t added = type_bytes(type) - bytes_saved(op);
         context->fold_bytes += data && added > 0 ? added : 0;
         return data ? constant_dense(b->m, type, data, name) : NULL;
+}
+
+bool fold_open_splats(struct op *op, struct pass_context *context)
+{
+        if (op->result_count != 1 || op->results[0].type->kind != TYPE_TENSOR ||
+            type_is_static(op->results[0].type) || !foldable(op))
+                return false;
+        struct builder b = { .m = op_module(op), .region = op->region, .before = op,
+                             .location = op->location, .diag = context->diag };
+        struct value *v = fold_op(&b, op, context);
+        if (v)
+                value_replace(op_result(op), v);
+        return v;
+}
+
+void fold_spread_splats(struct region *region)
+{
+        struct module *m = region->function->module;
+        for (struct op *op = region->first; op; op = op->next) {
+                for (int i = 0; i < op->region_count; i++)
+                        fold_spread_splats(op->regions[i]);
+                for (int i = 0; i < op->operand_count; i++) {
+                        const struct value *v = op_operand(op, i);
+                        if (!v || !value_is_constant(v) || v->type->kind != TYPE_TENSOR ||
+                            type_is_static(v->type) ||
+                            op_info[op->code].traits & TRAIT_ELEMENTWISE)
+                                continue;
+                        struct builder b = { .m = m, .region = region, .before = op,
+                                             .location = op->location };
+                        struct value *one =
+                                constant_splat(m, type_scalar(m, v->type->element),
+                                               v->constant->data);
+                        op_set_operand(op, i, build_broadcast(&b, one, v->type, NULL));
+                }
+        }
 }
 
 struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, int along,

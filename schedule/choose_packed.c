@@ -154,27 +154,30 @@ static void share(struct schedule_registers *s, const struct op *op, const struc
 struct search {
         const struct packed_work *work;
         const struct target *target;    /* The target has the vector width that is being tried. */
-        bool open;                      /* A run gives the positions, of which there may be fewer
-                                         * than in the work. */
+        bool open, images;              /* A run gives the positions, or the images, of which there
+                                         * may be fewer than in the work. */
         struct schedule_registers best, next;
         struct packed_cost cost, next_cost;
         double least, next_least;       /* These are compared. */
 };
 
-/* Returns what schedules are compared by: the cost or, where a run gives the positions, the sum of
- * the costs of one of them, if there are as many as in the work, a quarter of these, and so on. */
+/* Returns what schedules are compared by: the cost or, where a run gives the positions or images,
+ * the sum of the costs of one of them, if there are as many as in the work, a quarter of these, and
+ * so on. */
 static double compared(const struct search *search, const struct schedule_registers *s,
                        const struct packed_cost *cost)
 {
         enum { LESS = 4, FEWEST = 4 };
         struct packed_work fewer = *search->work;
-        int64_t *positions = &fewer.extent[fewer.spatial - 1];
-        if (!search->open || *positions < 1)
+        int64_t *count = search->open ? &fewer.extent[fewer.spatial - 1] : &fewer.images,
+                least = search->open ? FEWEST : 1;
+        if (!(search->open || search->images) || *count < 1)
                 return cost->cycles;
-        double sum = cost->cycles / (double)*positions;
-        for (*positions /= LESS; *positions >= FEWEST; *positions /= LESS) {
-                fewer.read[fewer.spatial - 1] = *positions;
-                sum += packed_cost(&fewer, s, search->target).cycles / (double)*positions;
+        double sum = cost->cycles / (double)*count;
+        for (*count /= LESS; *count >= least; *count /= LESS) {
+                if (search->open)
+                        fewer.read[fewer.spatial - 1] = *count;
+                sum += packed_cost(&fewer, s, search->target).cycles / (double)*count;
         }
         return sum;
 }
@@ -274,7 +277,8 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
         const bool flattens = work.spatial > 1 && schedule_can_flatten(op);
         struct search search = { .work = &work,
                                  .target = machine->target,
-                                 .open = !op_is_static(op),
+                                 .open = !op_is_static_inside(op),
+                                 .images = !op_is_static(op),
                                  .best = schedule_preset(SCHEDULE_registers).registers };
         struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         try_width(&search, s, flattens);

@@ -20,9 +20,15 @@ static bool shares_phases(const struct winograd_work *w, const struct schedule_m
                        winograd_tiles_wait(w, threads, machine->target);
 }
 
+/* Returns the tiles of an image. */
 static double tiles_of(const struct type *y, int tile)
 {
-        return winograd_tiles(type_extent(y, 0), type_extent(y, 2), type_extent(y, 3), tile);
+        return winograd_tiles(1, type_extent(y, 2), type_extent(y, 3), tile);
+}
+
+static int64_t images_of(const struct op *op)
+{
+        return dim_bound(op_module(op), op_result(op)->type->dims[0]);
 }
 
 int64_t schedule_winograd_line(int64_t lanes, const struct target *target)
@@ -39,6 +45,7 @@ int64_t schedule_winograd_panel(int64_t lines)
 double schedule_winograd_gain(const struct op *packed, int tile,
                               const struct schedule_machine *machine)
 {
+        enum { LESS = 4 };
         const struct type *y = op_result(packed)->type, *x = op_operand(packed, 0)->type;
         int64_t line = schedule_winograd_line(packed_lanes(x, op_operand(packed, 1)->type),
                                               machine->target),
@@ -48,12 +55,25 @@ double schedule_winograd_gain(const struct op *packed, int tile,
         double channels = (double)op_int(packed, "channels"),
                stored = (double)(type_extent(y, 1) * type_extent(y, 4));
         double weights = WINOGRAD_WINDOW * WINOGRAD_WINDOW * channels * stored;
-        double positions = (double)(type_extent(y, 0) * type_extent(y, 2) * type_extent(y, 3));
-        double direct = winograd_direct_cost(weights, positions, machine->target);
-        struct winograd_work work = { tiles_of(y, tile), channels, outputs, winograd_find(tile) };
-        double cycles;
-        winograd_batches(&work, 1, machine->target, &cycles);
-        return cycles < WORTH * direct ? direct - cycles : 0;
+        const int64_t positions = type_extent(y, 2) * type_extent(y, 3), most = images_of(packed);
+        double direct = 0, cycles = 0;
+        /* Where a run gives the images, the costs of one image are compared: as the mean of those
+         * at the bound, at a quarter of it, and so on. */
+        int counts = 0;
+        for (int64_t images = most; images > 0; images /= LESS) {
+                const double one = (double)most / (double)images,
+                             all = (double)(images * positions);
+                struct winograd_work work = { (double)images * tiles_of(y, tile), channels, outputs,
+                                              winograd_find(tile) };
+                double some;
+                winograd_batches(&work, 1, machine->target, &some);
+                direct += one * winograd_direct_cost(weights, all, machine->target);
+                cycles += one * some;
+                counts++;
+                if (op_is_static(packed))
+                        break;
+        }
+        return cycles < WORTH * direct ? (direct - cycles) / counts : 0;
 }
 
 /* Returns the number of vectors of a tile, where a panel has `panel` vectors: a line of sums, or as
@@ -115,7 +135,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
                                       .outputs = (double)(type_extent(w, 1) * type_extent(w, 3) *
                                                           type_extent(w, 4)),
                                       .f = winograd_find(op_int(op, "tile")) };
-        work.tiles = tiles_of(op_result(op)->type, work.f->tile);
+        work.tiles = (double)images_of(op) * tiles_of(op_result(op)->type, work.f->tile);
         s.vectors = tile.vectors;
         s.wide = tile.wide;
         s.ahead = core_waits(target);
@@ -124,11 +144,13 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         double cycles = winograd_cost(&work, 1, target);
         int64_t batches = phases ? 1 : winograd_batches(&work, machine->threads, target, &cycles);
         int64_t batch = divide_up((int64_t)work.tiles, batches);
-        s.tile_batch = batches > 1 ? (int)batch : 0;
         const char *why = arena_printf(arena, "%.4g kcycles in %lld batches of tiles",
                              cycles / 1000, (long long)batches);
         int64_t blocks = divide_up(batch, tile.most);
         s.columns = (int)divide_up(batch, blocks);
+        if (!op_is_static(op))          /* A run gives the images: batches are whole blocks. */
+                batch = blocks * s.columns;
+        s.tile_batch = batches > 1 ? (int)batch : 0;
         while (s.columns * s.vectors * s.split < 8 && s.split < 4 &&
                2 * s.split * s.columns <= tile.most)
                 s.split *= 2;

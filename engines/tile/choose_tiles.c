@@ -117,15 +117,16 @@ struct schedule tiles_choose(const struct op *op, const struct schedule_machine 
                 tiles = row_tiles * divide_up(columns, s.columns),
                 lines = (int64_t)m->depth * vectors;
         const int bytes = element_info[x->element].bytes;
+        const int64_t images = dim_bound(op_module(op), y->dims[0]);
         int64_t products = tile_block_of(m, s.rows, s.columns, pitch).tiles * vectors;
         double cycles =
-                tiles_cost(target, m, (double)(tiles * type_extent(w, 0) * type_extent(y, 0)),
+                tiles_cost(target, m, (double)(tiles * type_extent(w, 0) * images),
                            (double)steps, (double)products, 0);
         const struct shared_work work = { .rows = rows > 1 ? row_tiles : tiles,
                                           .panels = type_extent(w, 0) / op_int(op, "groups"),
                                           .cycles = cycles,
                                           .weights = (double)(bytes * type_elements(w)),
-                                          .operand = (double)(bytes * type_elements(x)) };
+                                          .operand = (double)type_most_bytes(op_module(op), x) };
         schedule_share(&s, op, &work, machine);
         lines = divide_up(lines * s.row_tasks, tiles);
         s.prefetch = (int)(lines < PREFETCH_MAX ? lines : PREFETCH_MAX);

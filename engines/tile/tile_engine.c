@@ -19,7 +19,8 @@ static const struct lowering lowerings[] = {
           .reads = CONTRACT_READS,
           .serves = has_tiles,
           .prepare = contract_prepare,
-          .choose = tiles_choose },
+          .choose = tiles_choose,
+          .images = true },
         { .reads = 0 }
 };
 

@@ -35,8 +35,8 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         int most = registers - s.unroll - 1;
         struct shared_work work = { .panels = type_extent(y, 1),
                                     .weights = (double)type_bytes(w),
-                                    .operand = (double)type_bytes(x) };
-        double vectors = (double)type_elements(y) / (double)sh.columns / lanes, best = 0;
+                                    .operand = (double)type_most_bytes(op_module(op), x) };
+        double vectors = (double)type_most_elements(op_module(op), y) / (double)sh.columns / lanes, best = 0;
         for (s.rows = 1; s.rows <= 4 && s.rows <= sh.rows; s.rows++)
                 for (s.columns = 1; s.rows * s.columns <= most && s.columns <= sh.columns;
                      s.columns++) {

@@ -21,8 +21,9 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
                 s.columns = columns > 0 ? (int)columns : 1;
         for (int d = 0; d < y->rank; d++)
                 window *= op_ints(op, "window", NULL)[d];
-        const double elements = (double)(type_elements(y) * window),
-                     bytes = (double)type_bytes(op_operand(op, 0)->type);
+        const struct module *m = op_module(op);
+        const double elements = (double)(type_most_elements(m, y) * window),
+                     bytes = (double)type_most_bytes(m, op_operand(op, 0)->type);
         const struct shared_work work = { .rows = rows,
                                           .panels = type_extent(y, 1),
                                           .cycles = windows_cost(elements, machine->target),

@@ -18,7 +18,10 @@
  *
  * Threads share batches (row_tasks): each has a V and M of its own. Or, for images of few tiles,
  * there is one batch, and threads share first its tiles, then panels, then tiles again
- * (panel_tasks). */
+ * (panel_tasks).
+ *
+ * Where a run gives the images, batches are of equal size, of at most as many tiles as the schedule
+ * says, and what is left behind whole register tiles of a batch goes through smaller ones. */
 #include "engines/vector/vector_engine.h"
 #include "ir/lower/winograd_emit.h"
 #include "kernels/contract.h"
@@ -44,7 +47,11 @@ struct tiles {
          * panels of an element. */
         int64_t channels, width, panel_size, panels;
         struct matrix v, m;
+        struct loop_expr *open;         /* A run gives this many tiles, `all` at most; NULL: there
+                                         * are `all`. */
+        struct loop_expr *open_blocks;  /* They are so many register tiles. */
         struct loop_expr *first, *count;          /* The batch has these tiles. */
+        const struct product *product;  /* Register tiles are written of this product. */
         /* The following members describe the square that is transformed: */
         struct loop_expr *image, *row, *column;   /* the first result of its tile is at this image,
                                                    * row and column, */
@@ -177,6 +184,35 @@ static void write_product(struct tiles *t, const struct product *p)
                                    loop_tile_entry(t->s.arena, tile.sums, i, j));
 }
 
+/* Writes a register tile where a run gives the number of tiles. */
+static bool write_open_product(struct kernel_state *s, int rows, int columns)
+{
+        (void)rows;
+        struct tiles *t = (struct tiles *)s;
+        struct product p = *t->product;
+        const int split = s->schedule.split;
+        p.tile = s->position[0];
+        p.block = s->tile_number;
+        p.size = columns;
+        if (columns < s->column.size)
+                s->schedule.split = tile_split(&(struct tile){
+                        .s = s, .rows = 1, .columns = columns, .vectors = s->schedule.vectors });
+        write_product(t, &p);
+        s->schedule.split = split;
+        return true;
+}
+
+/* Writes all tiles of a batch whose number a run gives. */
+static void write_open_blocks(struct tiles *t, const struct product *p)
+{
+        t->product = p;
+        t->s.spatial_count = 1;
+        t->s.row = tiling_even(1, 1);
+        t->s.column = t->block;
+        t->s.open = t->s.open_tiles = t->count;
+        state_each_tile(&t->s, number(t->s.e, 0), t->s.open_tiles, write_open_product);
+}
+
 /* Writes all tiles of the batch in register tiles of two sizes. A batch has block.count of them,
  * the first ones large: as many as the tiles that are left when all have the smaller size. */
 static void write_blocks(struct tiles *t, struct product *p)
@@ -208,7 +244,10 @@ static void write_products(struct tiles *t, struct loop_expr *from, struct loop_
         p.element = emit_let(e, "element", emit_op_int(e, LOOP_DIV, p.product, t->panels));
         p.panel = emit_let(e, "panel", emit_op_int(e, LOOP_REM, p.product, t->panels));
         p.part = times(e, emit_for(e, "part", number(e, 0), number(e, t->width / step)), step);
-        write_blocks(t, &p);
+        if (t->open)
+                write_open_blocks(t, &p);
+        else
+                write_blocks(t, &p);
         emit_end(e);
         emit_end(e);
 }
@@ -317,20 +356,26 @@ static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_ex
 
 /* ---- the kernel state ---- */
 
-/* Writes batches, which tasks share. */
-static bool write_batches(struct tiles *t)
+static struct loop_expr *divided_up(struct emit *e, struct loop_expr *a, int64_t b)
+{
+        return emit_op_int(e, LOOP_DIV, plus(e, a, number(e, b - 1)), b);
+}
+
+/* Sets the tiles of batch number `batch` of `batches`. */
+static void set_batch(struct tiles *t, struct loop_expr *batch, struct loop_expr *batches)
 {
         struct emit *e = t->s.e;
-        struct loop_expr *from, *to,
-                *task = emit_for(e, "task", number(e, 0), number(e, tasks_of(t)));
-        emit_loop(e, 1, tasks_of(t) > 1);
-        t->task = task;
-        t->v.start = times(e, task, t->elements * t->v.element);
-        t->m.start = times(e, task, t->elements * t->m.element);
-        state_share(e, task, tasks_of(t), t->batch.count, &from, &to);
-        if (t->s.pad)
-                state_halo(&t->s, task, tasks_of(t), 2);
-        struct loop_expr *batch = emit_for(e, "batch", from, to);
+        if (t->open) {                  /* Batches are of whole register tiles but for the last. */
+                const int size = t->block.size;
+                struct loop_expr *next =
+                        emit_op(e, LOOP_MUL, plus(e, batch, number(e, 1)), t->open_blocks);
+                t->first = emit_op(e, LOOP_MUL, batch, t->open_blocks);
+                t->first = times(e, emit_op(e, LOOP_DIV, t->first, batches), size);
+                t->first = emit_let(e, "first", t->first);
+                next = times(e, emit_op(e, LOOP_DIV, next, batches), size);
+                t->count = emit_let(e, "count", minus(e, minimum(e, next, t->open), t->first));
+                return;
+        }
         struct loop_expr *large = number(e, t->batch.large);
         t->first = plus(e, times(e, batch, t->batch.size - 1), minimum(e, batch, large));
         t->first = emit_let(e, "first", t->first);
@@ -340,6 +385,27 @@ static bool write_batches(struct tiles *t)
                         loop_cast(t->s.arena, E_INDEX, emit_op(e, LOOP_GE, batch, large));
                 t->count = emit_let(e, "count", emit_op(e, LOOP_SUB, t->count, small));
         }
+}
+
+/* Writes batches, which tasks share. */
+static bool write_batches(struct tiles *t)
+{
+        struct emit *e = t->s.e;
+        struct loop_expr *from, *to, *batches = number(e, t->batch.count);
+        if (t->open) {
+                t->open_blocks = emit_let(e, "blocks", divided_up(e, t->open, t->block.size));
+                batches = divided_up(e, t->open_blocks, t->batch.size / t->block.size);
+                batches = emit_let(e, "batches", batches);
+        }
+        struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, tasks_of(t)));
+        emit_loop(e, 1, tasks_of(t) > 1);
+        t->task = task;
+        t->v.start = times(e, task, t->elements * t->v.element);
+        t->m.start = times(e, task, t->elements * t->m.element);
+        state_share_of(e, task, tasks_of(t), batches, &from, &to);
+        if (t->s.pad)
+                state_halo(&t->s, task, tasks_of(t), 2);
+        set_batch(t, emit_for(e, "batch", from, to), batches);
         write_input(t, number(e, 0), t->count);
         write_products(t, number(e, 0), number(e, t->elements * t->panels));
         bool good = write_output(t, number(e, 0), t->count);
@@ -349,14 +415,14 @@ static bool write_batches(struct tiles *t)
 }
 
 /* Opens the loop over tasks that share `extent`. */
-static void open_phase(struct tiles *t, int64_t extent, struct loop_expr **from,
+static void open_phase(struct tiles *t, struct loop_expr *extent, struct loop_expr **from,
                        struct loop_expr **to)
 {
         struct emit *e = t->s.e;
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, tasks_of(t)));
         emit_loop(e, 1, true);
         t->task = task;
-        state_share(e, task, tasks_of(t), extent, from, to);
+        state_share_of(e, task, tasks_of(t), extent, from, to);
 }
 
 /* Writes one batch, whose phases tasks share. */
@@ -365,14 +431,14 @@ static bool write_phases(struct tiles *t)
         struct emit *e = t->s.e;
         struct loop_expr *from, *to;
         t->v.start = t->m.start = t->first = number(e, 0);
-        t->count = number(e, t->all);
-        open_phase(t, t->all, &from, &to);
+        t->count = t->open ? t->open : number(e, t->all);
+        open_phase(t, t->count, &from, &to);
         write_input(t, from, to);
         emit_end(e);
-        open_phase(t, t->elements * t->panels, &from, &to);
+        open_phase(t, number(e, t->elements * t->panels), &from, &to);
         write_products(t, from, to);
         emit_end(e);
-        open_phase(t, t->all, &from, &to);
+        open_phase(t, t->count, &from, &to);
         if (t->s.pad)
                 state_halo(&t->s, t->task, tasks_of(t), 2);
         bool good = write_output(t, from, to);
@@ -383,6 +449,10 @@ static bool write_phases(struct tiles *t)
 static bool write_all(struct kernel_state *s)
 {
         struct tiles *t = (struct tiles *)s;
+        struct emit *e = s->e;
+        const struct type *y = op_result(s->op)->type;
+        if (!type_is_static(y))
+                t->open = emit_let(e, "all", times(e, emit_extent(e, y, 0), t->rows * t->columns));
         return has_phases(t) ? write_phases(t) : write_batches(t);
 }
 
@@ -409,7 +479,7 @@ static bool can_pool(const struct op *pool)
         for (int d = 0; d < x->rank; d++) {
                 int64_t extent = d == 2 || d == 3 ? POOL : 1;
                 if (window[d] != extent || strides[d] != extent || pads[d] || pads[x->rank + d] ||
-                    type_extent(x, d) % extent)
+                    (extent > 1 && type_extent(x, d) % extent))
                         return false;
         }
         return op_result(pool)->type->element == x->element && op_all_ones(pool, "dilations");
@@ -429,7 +499,7 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common)
         t->elements = t->f->size * t->f->size;
         t->rows = divide_up(type_extent(y, 2), t->f->tile);
         t->columns = divide_up(type_extent(y, 3), t->f->tile);
-        t->all = type_extent(y, 0) * t->rows * t->columns;
+        t->all = dim_bound(op_module(op), y->dims[0]) * t->rows * t->columns;
         t->panels = type_extent(w, 1);
         t->channels = type_extent(w, 2);
         t->width = type_extent(w, 3) * type_extent(w, 4);
@@ -444,6 +514,8 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common)
         t->batch = tiling_even(t->all,
                               batch && !has_phases(t) && batch < t->all ? (int)batch : (int)t->all);
         t->block = tiling_even(t->batch.size, t->s.schedule.columns);
+        if (!type_is_static(y))         /* A batch is whole register tiles, also at the bound. */
+                t->batch.size = (int)round_up(t->batch.size, t->block.size);
         if (t->s.schedule.split * t->block.size > TILE_MAX || t->s.schedule.vectors > TILE_MAX)
                 return NULL;
         t->v = new_matrix(t, "v", round_up(t->channels, lanes));

@@ -197,7 +197,7 @@ struct kernel_state *windows_prepare(const struct kernel_state *common)
         *s = *common;
         const struct type *y = op_result(s->op)->type;
         if (s->rank < 4 || op_accumulator(s->op) != s->multiply->sum ||
-            s->x.stride[s->rank - 1] != 1 || !type_elements(y) || !find_taps(w))
+            s->x.stride[s->rank - 1] != 1 || type_is_empty(y) || !find_taps(w))
                 return NULL;
         w->kind = (enum reducer)op_int(s->op, "kind");
         w->depth = type_extent(y, s->rank - 1);

@@ -164,9 +164,8 @@ static struct value *sum_picked(struct compose *c, struct value *data, int axis,
         dim_t dims[2 * RANK_MAX];
         int rank = value_rank(data);
         for (int d = 0; d <= rank; d++)
-                dims[d] = dim_of(d == axis || d == axis + 1
-                                         ? value_extent(index, d - axis)
-                                         : value_extent(data, d < axis ? d : d - 1));
+                dims[d] = d == axis || d == axis + 1 ? index->type->dims[d - axis]
+                                                     : data->type->dims[d < axis ? d : d - 1];
         const struct type *wide = compose_type(c, value_element(data), rank + 1, dims);
         struct value *picked = wide ? build_gather(c->b, data, index, axis) : NULL;
         return picked ? compose_reduce(c, REDUCE_sum,

@@ -26,21 +26,28 @@ static int64_t whole_extent(double product)
         return product < 9e18 ? (int64_t)product : INT64_MAX;
 }
 
-/* Resizes by constant scales: extents are rounded down, as products of f32. */
+/* Resizes by constant scales: extents are rounded down, as products of f32. An axis whose extent a
+ * run gives, as that of images, stays as it is where its scale is 1. */
 static bool resize_by(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
                       const double *scales, int count)
 {
         const struct type *x = n->inputs[0]->type;
+        int resized = 0;
 
         if (count != r->count)
                 return onnx_invalid(im, n, "scales has %d values, want %d", count, r->count);
         for (int i = 0; i < count; i++) {
-                float extent = (float)type_extent(x, r->axes[i]);
                 if (!(scales[i] > 0) || isinf(scales[i]))
                         return onnx_invalid(im, n, "scales[%d] is %g", i, scales[i]);
-                r->out[i] = whole_extent(floorf(extent * (float)scales[i]));
-                r->scale[i] = scales[i];
+                if (!dim_is_static(x->dims[r->axes[i]]) && scales[i] == 1 &&
+                    r->transform != RESIZE_TF_CROP_AND_RESIZE)
+                        continue;
+                float extent = (float)type_extent(x, r->axes[i]);
+                r->axes[resized] = r->axes[i];
+                r->out[resized] = whole_extent(floorf(extent * (float)scales[i]));
+                r->scale[resized++] = scales[i];
         }
+        r->count = resized;
         return true;
 }
 

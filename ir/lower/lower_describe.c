@@ -102,7 +102,7 @@ static double winograd_work(const struct op *op)
         const struct type *y = op_result(op)->type;
         double channels = (double)type_extent(op_operand(op, 1)->type, 2),
                outputs = (double)op_int(op, "outputs");
-        double tiles = (double)type_extent(y, 0);
+        double tiles = (double)dim_bound(op_module(op), y->dims[0]);
         for (int d = 2; d < 4; d++)
                 tiles *= (double)divide_up(type_extent(y, d), f->tile);
         return tiles *

@@ -293,7 +293,8 @@ struct value *value_build(struct builder *b, enum opcode code, struct value *con
         if (!op)
                 return NULL;
         bool constant = b->fold && op_info[code].traits & TRAIT_PURE && op->result_count == 1 &&
-                        type_is_static(op_result(op)->type);
+                        (type_is_static(op_result(op)->type) ||
+                         op_info[code].traits & TRAIT_ELEMENTWISE);
         for (int i = 0; i < operand_count && constant; i++)
                 constant = op_operand(op, i) && value_is_constant(op_operand(op, i));
         struct value *folded = constant ? b->fold(b, op, b->fold_context) : NULL;

@@ -141,6 +141,8 @@ const struct type *type_wrap(struct module *m, enum type_kind kind, const struct
 const struct type *type_with_element(struct module *m, const struct type *t, enum element e);
 bool type_is_static(const struct type *t);                /* Is t a tensor whose extents are all
                                                            * known? */
+/* Are those of its dimensions from number `first` on? */
+bool type_is_static_from(const struct type *t, int first);
 /* Returns the extent of dimension i, which is static (dim_extent). */
 static inline int64_t type_extent(const struct type *t, int i) { return dim_extent(t->dims[i]); }
 /* Is each symbol in t's dimensions an extent that a run gives? */
@@ -170,6 +172,11 @@ static inline bool type_has_one(const struct type *t)
 dim_t type_product(struct module *m, const struct type *t, int from, int to);
 /* Returns how many elements a tensor of the type has at most: the product of its bounds. */
 int64_t type_most_elements(const struct module *m, const struct type *t);
+/* Returns the bytes of these. */
+int64_t type_most_bytes(const struct module *m, const struct type *t);
+/* Returns the elements of one index of dimension 0: the product of the other extents, which are
+ * static. */
+int64_t type_inner_elements(const struct type *t);
 /* Returns the type as text: "<1 x 3 x f32>". */
 char *type_text(struct arena *arena, const struct module *m, const struct type *t);
 bool type_same_dims(const struct type *a, const struct type *b);
@@ -589,6 +596,8 @@ struct attr *attrs_new(struct module *m, enum opcode code);
 
 /* Are all extents of its operands and results numbers? */
 bool op_is_static(const struct op *op);
+/* Are they but for dimension 0, of images, whose extents a run may give? */
+bool op_is_static_inside(const struct op *op);
 static inline struct module *op_module(const struct op *op) { return op->region->function->module; }
 static inline struct value *op_operand(const struct op *op, int i) { return op->operands[i].value; }
 static inline struct value *op_result(const struct op *op) { return &op->results[0]; }

@@ -4,20 +4,22 @@
 #include "ir/tensor/type_rules.h"
 #include "ir/tensor/winograd_tiles.h"
 
-/* Are all extents of x known, but those of images and positions, which a run may give? */
-static bool has_channels(const struct type *x)
+/* Are all extents of x known that op asks for? A run may give those of images and, except where
+ * results are computed in tiles, of positions. */
+static bool has_extents(const struct op *op, const struct type *x)
 {
-        return x->kind == TYPE_TENSOR && dim_is_static(x->dims[1]) &&
-               dim_is_static(x->dims[x->rank - 1]);
+        return op->code == OP_convolve_winograd
+                       ? type_is_static_from(x, 1)
+                       : x->kind == TYPE_TENSOR && dim_is_static(x->dims[1]) &&
+                                 dim_is_static(x->dims[x->rank - 1]);
 }
 
 static bool check_static(struct module *m, const struct op *op, int least, struct diag *diag)
 {
-        const bool open = op->code == OP_convolve_packed;
         for (int i = 0; i < 2; i++)
                 if (operand_type(op, i)->rank < least ||
-                    !(i == 0 && open ? has_channels(operand_type(op, i))
-                                     : type_is_static(operand_type(op, i))))
+                    !(i == 0 ? has_extents(op, operand_type(op, i))
+                             : type_is_static(operand_type(op, i))))
                         return rule_fail(op, diag,
                                          "operand %d is %s, want known extents, %d or more", i,
                                          rule_type(m, operand_type(op, i)), least);

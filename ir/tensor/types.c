@@ -420,15 +420,17 @@ const struct type *type_with_element(struct module *m, const struct type *t, enu
         return type_tensor(m, e, t->rank, t->dims);
 }
 
-bool type_is_static(const struct type *t)
+bool type_is_static_from(const struct type *t, int first)
 {
         if (t->kind != TYPE_TENSOR)
                 return false;
-        for (int i = 0; i < t->rank; i++)
+        for (int i = first; i < t->rank; i++)
                 if (!dim_is_static(t->dims[i]))
                         return false;
         return true;
 }
+
+bool type_is_static(const struct type *t) { return type_is_static_from(t, 0); }
 
 bool type_holds_texts(const struct type *t)
 {
@@ -436,16 +438,19 @@ bool type_holds_texts(const struct type *t)
                type_extent(t, t->rank - 1) > 0;
 }
 
-bool op_is_static(const struct op *op)
+static bool is_static_from(const struct op *op, int first)
 {
         for (int i = 0; i < op->operand_count; i++)
-                if (op_operand(op, i) && !type_is_static(op_operand(op, i)->type))
+                if (op_operand(op, i) && !type_is_static_from(op_operand(op, i)->type, first))
                         return false;
         for (int i = 0; i < op->result_count; i++)
-                if (!type_is_static(op->results[i].type))
+                if (!type_is_static_from(op->results[i].type, first))
                         return false;
         return true;
 }
+
+bool op_is_static(const struct op *op) { return is_static_from(op, 0); }
+bool op_is_static_inside(const struct op *op) { return is_static_from(op, 1); }
 
 int64_t type_elements(const struct type *t)
 {
@@ -470,6 +475,19 @@ int64_t type_most_elements(const struct module *m, const struct type *t)
         int64_t count = 1;
         for (int i = 0; i < t->rank; i++)
                 count *= dim_bound(m, t->dims[i]);
+        return count;
+}
+
+int64_t type_most_bytes(const struct module *m, const struct type *t)
+{
+        return type_most_elements(m, t) * element_info[t->element].bytes;
+}
+
+int64_t type_inner_elements(const struct type *t)
+{
+        int64_t count = 1;
+        for (int i = 1; i < t->rank; i++)
+                count *= type_extent(t, i);
         return count;
 }
 

@@ -39,7 +39,7 @@ static bool is_reader(const struct op *op)
 {
         bool reads = op_info[op->code].traits & TRAIT_CONTRACTION || op->code == OP_reduce_window ||
                      op->code == OP_transpose;
-        if (!reads || !type_is_static(op_operand(op, 0)->type))
+        if (!reads || !type_is_static_from(op_operand(op, 0)->type, 1))
                 return false;
         return !fuse_is_packed(op) ||
                (op->code != OP_convolve_winograd && op_operand(op, 0)->type->element == E_F32);

@@ -100,7 +100,7 @@ static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dim
                         double *number)
 {
         bool any = false;
-        if (!type_is_static(v->type))
+        if (!type_is_static_from(v->type, 1))
                 return false;
         int64_t highs[RANK_MAX] = { 0 };
         memset(lows, 0, RANK_MAX * sizeof *lows);
@@ -115,14 +115,19 @@ static bool unite_halos(const struct value *v, int64_t lows[RANK_MAX], dim_t dim
                 *number = other;
                 any = true;
                 for (int d = 0; d < v->type->rank; d++) {
-                        int64_t high = type_extent(op_result(u->user)->type, d) -
-                                       type_extent(v->type, d) - own[d];
+                        const struct type *around = op_result(u->user)->type;
+                        int64_t high = dim_equal(around->dims[d], v->type->dims[d])
+                                               ? 0
+                                               : type_extent(around, d) - type_extent(v->type, d) -
+                                                         own[d];
                         lows[d] = own[d] > lows[d] ? own[d] : lows[d];
                         highs[d] = high > highs[d] ? high : highs[d];
                 }
         }
         for (int d = 0; d < v->type->rank; d++)
-                dims[d] = dim_of(lows[d] + type_extent(v->type, d) + highs[d]);
+                dims[d] = lows[d] || highs[d]
+                                  ? dim_of(lows[d] + type_extent(v->type, d) + highs[d])
+                                  : v->type->dims[d];
         return any;
 }
 

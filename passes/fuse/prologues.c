@@ -72,7 +72,7 @@ static bool pays(const struct op *map, const struct schedule_registers *s,
                  const struct target *target)
 {
         const struct type *y = op_result(map)->type;
-        int64_t bytes = type_bytes(y) / type_extent(y, 0);
+        int64_t bytes = type_inner_elements(y) * element_info[y->element].bytes;
         return widens(map) || (s->strip && s->panel_tasks == 1 &&
                                (is_in_place(map) ? bytes : 2 * bytes) > room_whole(target));
 }
@@ -85,7 +85,8 @@ static bool join(struct op *kernel, struct pass_context *context)
                                          : NULL;
         const struct schedule_registers *words =
                 contraction ? schedule_registers(contraction->schedule) : NULL;
-        if (!words || !fuse_is_packed(contraction) || !op_is_static(contraction))
+        if (!words || !fuse_is_packed(contraction) ||
+            !op_is_static_inside(contraction))
                 return false;
         struct op *map = find_map(kernel, contraction);
         if (!map || !pays(map, words, context->target))

@@ -39,7 +39,7 @@ static bool find_chain(struct op *kernel, struct layer_chain *chain)
 /* Returns the bytes of one image of v. */
 static int64_t bytes_of(const struct value *v)
 {
-        return type_bytes(v->type) / type_extent(v->type, 0);
+        return type_inner_elements(v->type) * element_info[v->type->element].bytes;
 }
 
 static int64_t weights_bytes(const struct op *op)

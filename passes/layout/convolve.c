@@ -277,7 +277,7 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
         } else {
                 int64_t outputs = type_extent(w->type, 0) / c->groups, block = block_of(c, outputs);
                 int64_t stored = layout_blocks(outputs, block) * block;
-                int64_t positions = type_elements(op_result(c->op)->type) /
+                int64_t positions = type_most_elements(l->m, op_result(c->op)->type) /
                                     type_extent(op_result(c->op)->type, 1);
                 int64_t inner = type_extent(x->type, x->type->rank - 1),
                         blocks = type_extent(x->type, 1) / c->groups;
@@ -368,8 +368,20 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
         return contract(p->c, build_slice(b, p->x, from, ones, part), weights);
 }
 
-/* Interleaves the phases: parts <P * N x C/16 x Q.. x 16>, one phase after the other, become <N x
- * C/16 x (Q * s).. x 16>, cut to the extents of y. */
+/* Joins the phases along a new dimension or, where the images are known, along theirs. */
+static struct value *join_phases(struct builder *b, struct value **parts, int count)
+{
+        for (int i = 0; i < count && parts[i] && !dim_is_static(parts[i]->type->dims[0]); i++) {
+                const struct type *t = parts[i]->type;
+                dim_t dims[RANK_MAX] = { dim_of(1) };
+                memcpy(dims + 1, t->dims, (size_t)t->rank * sizeof *dims);
+                parts[i] = build_reshape(b, parts[i], t->rank + 1, dims);
+        }
+        return build_concat(b, parts, count, 0);
+}
+
+/* Interleaves the phases: parts <P * N x C/16 x Q.. x 16> (or <P x N x ..>), one phase after the
+ * other, become <N x C/16 x (Q * s).. x 16>, cut to the extents of y. */
 static struct value *interleave(const struct phases *p, struct value *parts, const struct type *y)
 {
         struct builder *b = &p->c->l->b;
@@ -382,16 +394,17 @@ static struct value *interleave(const struct phases *p, struct value *parts, con
                 perm[2 + 2 * d] = spatial + 2 + d;
                 perm[3 + 2 * d] = d;
         }
+        const dim_t *part = parts->type->dims + !dim_is_static(y->dims[0]);
         dims[spatial] = y->dims[0];
-        dims[spatial + 1] = parts->type->dims[1];
-        dims[2 * spatial + 2] = parts->type->dims[spatial + 2];
+        dims[spatial + 1] = part[1];
+        dims[2 * spatial + 2] = part[spatial + 2];
         perm[2 * spatial + 2] = 2 * spatial + 2;
         struct value *v = build_transpose(b, build_reshape(b, parts, 2 * spatial + 3, dims), perm);
         dims[0] = y->dims[0];
-        dims[1] = parts->type->dims[1];
+        dims[1] = part[1];
         for (int d = 0; d < spatial; d++)
                 dims[2 + d] = dim_of(p->count[d] * p->steps[d]);
-        dims[2 + spatial] = parts->type->dims[spatial + 2];
+        dims[2 + spatial] = part[spatial + 2];
         v = build_reshape(b, v, spatial + 3, dims);
         memcpy(dims + 2, y->dims + 2, (size_t)spatial * sizeof *dims);
         return v ? layout_slice_to(b, v, dims) : NULL;
@@ -434,7 +447,7 @@ static struct value *contract_phases(const struct convolution *c, struct value *
                 for (int d = c->spatial - 1; d >= 0 && ++r[d] == p.steps[d]; d--)
                         r[d] = 0;
         }
-        struct value *all = p.x ? build_concat(&c->l->b, parts, (int)total, 0) : NULL;
+        struct value *all = p.x ? join_phases(&c->l->b, parts, (int)total) : NULL;
         return all ? interleave(&p, all, y) : NULL;
 }
 
@@ -591,7 +604,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         const struct type *result = op_result(op)->type;
         const struct schedule_product product = {
                 .groups = c.groups,
-                .positions = type_elements(result) / type_extent(result, 1),
+                .positions = type_most_elements(l->m, result) / type_extent(result, 1),
                 .outputs = type_extent(result, 1) / c.groups,
                 .channels = type_elements(c.w->type) / type_extent(c.w->type, 0)
         };

@@ -104,7 +104,8 @@ static bool convert(struct layout *l, struct op *op)
         l->b.region = op->region;
         l->b.before = op;
         l->b.location = op->location;
-        if (!op_is_static(op)) {        /* A run may give how many rows there are. */
+        if (!op_is_static_inside(op) || (!op_is_static(op) && !l->open)) {
+                /* A run may give how many rows there are. */
                 l->why = REMARK_layout_empty;
                 return l->open && (op->code == OP_dot          ? layout_dot(l, op)
                                    : op->code == OP_dot_blocks ? layout_dot_blocks(l, op)

@@ -81,7 +81,7 @@ static double bytes_of(const struct layout *l, const struct type *t, int kind)
 {
         int64_t lanes = kind == LAST ? type_extent(t, 1) : l->block,
                 stored = layout_blocks(type_extent(t, 1), lanes) * lanes;
-        return (double)type_bytes(t) / (double)type_extent(t, 1) * (double)stored;
+        return (double)type_most_bytes(l->m, t) / (double)type_extent(t, 1) * (double)stored;
 }
 
 static bool is_whole(const struct layout *l, const struct type *t)
@@ -107,11 +107,10 @@ static int blocks_in(const struct layout *l, const struct type *t, int kind)
 static double conversion(const struct layout *l, const struct type *t, int kind)
 {
         const struct target *target = l->context->target;
-        double positions =
-                (double)type_elements(t) / ((double)type_extent(t, 0) * (double)type_extent(t, 1));
+        double positions = (double)type_inner_elements(t) / (double)type_extent(t, 1);
         int blocks = blocks_in(l, t, kind);
         bool same = (blocks == LAST || is_whole(l, t)) && (positions <= 1 || dim_is(t->dims[1], 1));
-        double bytes = (double)type_bytes(t) + bytes_of(l, t, blocks);
+        double bytes = (double)type_most_bytes(l->m, t) + bytes_of(l, t, blocks);
         return same ? 0 : layout_conversion_cost(bytes, is_whole(l, t), target);
 }
 
@@ -153,10 +152,11 @@ static void make_logical(struct layout *l, struct value *v)
 
 /* ---- operations ---- */
 
-static bool carries(const struct value *v)
+static bool carries(const struct layout *l, const struct value *v)
 {
-        return v && v->type->rank >= 2 && v->type->rank < RANK_MAX && type_is_static(v->type) &&
-               type_elements(v->type);
+        return v && v->type->rank >= 2 && v->type->rank < RANK_MAX &&
+               (l->open ? type_is_static_from(v->type, 1) : type_is_static(v->type)) &&
+               !type_is_empty(v->type);
 }
 
 static bool keeps_channels(const struct type *x, const struct type *y)
@@ -172,19 +172,19 @@ static bool is_spread(const struct value *v)
 }
 
 /* Is the operand in the form of the result? */
-static bool has_form(const struct op *op, int operand)
+static bool has_form(const struct layout *l, const struct op *op, int operand)
 {
         const struct value *v = op_operand(op, operand);
-        return carries(v) && !is_spread(v) && v->type->rank == op_result(op)->type->rank;
+        return carries(l, v) && !is_spread(v) && v->type->rank == op_result(op)->type->rank;
 }
 
 /* Does the operand spread channels over positions, as that of a squeeze-and-excitation does? It
  * takes the form of the value that it is spread to. */
-static bool spreads_channels(const struct op *op, int operand)
+static bool spreads_channels(const struct layout *l, const struct op *op, int operand)
 {
         const struct value *v = op_operand(op, operand),
                            *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
-        return x && carries(v) && carries(x) && keeps_channels(x->type, v->type);
+        return x && carries(l, v) && carries(l, x) && keeps_channels(x->type, v->type);
 }
 
 /* Says that op is computed in blocks where one of its operands is there in blocks, but never where
@@ -193,12 +193,12 @@ static void work_in(struct layout *l, struct op *op, int kind)
 {
         bool any = false;
         for (int i = 0; i < op->operand_count; i++)
-                any |= kind != PLAIN && has_form(op, i) &&
+                any |= kind != PLAIN && has_form(l, op, i) &&
                        layout_form(l, op_operand(op, i))->blocked[kind];
         for (int i = 0; i < op->operand_count; i++) {
-                if (has_form(op, i) && any)
+                if (has_form(l, op, i) && any)
                         want_blocks(l, op_operand(op, i), kind);
-                else if (has_form(op, i))
+                else if (has_form(l, op, i))
                         want_logical(l, op_operand(op, i), kind);
         }
         make(l, op_result(op), kind, any);
@@ -207,7 +207,7 @@ static void work_in(struct layout *l, struct op *op, int kind)
 static void join_all(struct layout *l, struct op *op)
 {
         for (int i = 0; i < op->operand_count; i++)
-                if (has_form(op, i) || spreads_channels(op, i))
+                if (has_form(l, op, i) || spreads_channels(l, op, i))
                         join(l, op_operand(op, i), op_result(op));
 }
 
@@ -233,7 +233,7 @@ static void choose_parts(struct layout *l, struct op *op, bool whole)
                         work_in(l, op, k);
                 } else {
                         for (int i = 0; i < op->operand_count; i++)
-                                if (has_form(op, i))
+                                if (has_form(l, op, i))
                                         want_logical(l, op_operand(op, i), k);
                         make(l, y, k, false);
                 }
@@ -425,8 +425,8 @@ static bool is_inside_shuffle(const struct op *op)
 
 static void choose_op(struct layout *l, struct op *op)
 {
-        if (op->result_count == 1 && carries(op_result(op)) && op->operand_count &&
-            carries(op_operand(op, 0))) {
+        if (op->result_count == 1 && carries(l, op_result(op)) && op->operand_count &&
+            carries(l, op_operand(op, 0))) {
                 bool bytes = op->code == OP_convolve && layout_bytes(l, op) &&
                              (!layout_is_depthwise(op) || layout_lanes_sum(l, op));
                 enum element x = op_operand(op, 0)->type->element;
@@ -448,18 +448,18 @@ static void choose_op(struct layout *l, struct op *op)
         }
         for (int i = 0; i < op->operand_count; i++)
                 for (int k = 0;
-                     k < KIND_COUNT && carries(op_operand(op, i)) && !is_spread(op_operand(op, i));
+                     k < KIND_COUNT && carries(l, op_operand(op, i)) && !is_spread(op_operand(op, i));
                      k++)
                         want_logical(l, op_operand(op, i), k);
         for (int i = 0; i < op->result_count; i++)
-                if (carries(&op->results[i]))
+                if (carries(l, &op->results[i]))
                         make_logical(l, &op->results[i]);
 }
 
 static void choose_region(struct layout *l, struct region *region)
 {
         for (int i = 0; i < region->argument_count; i++)
-                if (carries(&region->arguments[i]))
+                if (carries(l, &region->arguments[i]))
                         make_logical(l, &region->arguments[i]);
         for (struct op *op = region->first; op; op = op->next) {
                 choose_op(l, op);

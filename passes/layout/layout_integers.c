@@ -78,12 +78,12 @@ struct value *layout_stored(const struct layout *l, struct value *w)
 
 /* ---- whole numbers ---- */
 
-static bool is_whole(const struct op *op)
+static bool is_whole(const struct layout *l, const struct op *op)
 {
         return op->result_count == 1 && whole_outputs(op) >= 0 &&
                element_is_integer(op_result(op)->type->element) &&
-               type_is_static(op_operand(op, 0)->type) && type_is_static(op_result(op)->type) &&
-               type_elements(op_operand(op, 1)->type);
+               (l->open ? op_is_static_inside(op) : op_is_static(op)) &&
+               type_is_static(op_operand(op, 1)->type) && type_elements(op_operand(op, 1)->type);
 }
 
 const struct multiply *layout_bytes(const struct layout *l, const struct op *op)
@@ -139,7 +139,7 @@ void layout_whole(struct layout *l, struct region *region)
                 next = op->next;
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
                         layout_whole(l, op->regions[i]);
-                if ((op->code == OP_convolve || op->code == OP_dot) && is_whole(op) &&
+                if ((op->code == OP_convolve || op->code == OP_dot) && is_whole(l, op) &&
                     !layout_bytes(l, op))
                         multiply_floats(l, op);
         }

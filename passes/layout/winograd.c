@@ -143,7 +143,7 @@ static bool is_whole(const struct value *v)
 static bool can_be_tiled(const struct op *op, const struct target *target)
 {
         const struct op *owner = op->region->owner;
-        if (op->code != OP_convolve_packed || op->schedule || !op_is_static(op) ||
+        if (op->code != OP_convolve_packed || op->schedule || !op_is_static_inside(op) ||
             (owner && owner->code == OP_fusion))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
@@ -154,7 +154,7 @@ static bool can_be_tiled(const struct op *op, const struct target *target)
                type_extent(x->type, 4) % line == 0 && op_int(op, "block") % line == 0 &&
                line % BATCH == 0 && packed_panel(x->type, w->type) % line == 0 &&
                op_int(op, "groups") == 1 && !is_whole(y) && op_all_ones(op, "strides") &&
-               op_all_ones(op, "dilations") && type_elements(y->type);
+               op_all_ones(op, "dilations") && !type_is_empty(y->type);
 }
 
 static bool replace(struct op *op, const struct winograd *f, const struct pass_context *context)

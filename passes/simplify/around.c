@@ -312,7 +312,7 @@ struct value *rewrite_transpose_around(struct builder *b, struct op *op,
         struct value *x = op_operand(op, 0);
         struct around a = { .b = b, .type = x->type };
         const int64_t *perm = op_ints(op, "perm", NULL);
-        if (!type_is_static(x->type) || type_elements(x->type) == 0)
+        if (!type_is_bound(b->m, x->type) || type_is_empty(x->type))
                 return NULL;
         for (int d = 0; d < x->type->rank; d++)
                 a.at[perm[d]] = d;

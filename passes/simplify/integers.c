@@ -141,14 +141,14 @@ static const char *obstacle_of(const struct op *op, struct value *const whole[2]
         return NULL;
 }
 
-/* Are the extents of a contraction known? Of a product, a run may give the rows. */
+/* Are the extents of a contraction known? Of a product, a run may give the rows, of a convolution
+ * the images. */
 static bool is_known(const struct op *op)
 {
         return op->code == OP_dot ? type_is_bound(op_module(op), op_operand(op, 0)->type) &&
                                             type_is_static(op_operand(op, 1)->type)
-                                  : type_is_static(op_operand(op, 0)->type) &&
-                                            type_is_static(op_operand(op, 1)->type) &&
-                                            type_is_static(op_result(op)->type);
+                                  : op_is_static_inside(op) &&
+                                            type_is_static(op_operand(op, 1)->type);
 }
 
 static bool is_of_floats(const struct op *op)

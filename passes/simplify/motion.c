@@ -339,12 +339,11 @@ struct value *rewrite_gather_constant(struct builder *b, struct op *op,
         int axis = (int)op_int(op, "axis");
         int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
         dim_t sizes[RANK_MAX];
-        if (!value_is_constant(indices) || !type_is_static(x->type) ||
+        if (!value_is_constant(indices) ||
             !evenly_spaced(indices, type_extent(x->type, axis), &starts[axis], &steps[axis]))
                 return NULL;
         for (int d = 0; d < x->type->rank; d++) {
-                sizes[d] =
-                        dim_of(d == axis ? type_elements(indices->type) : type_extent(x->type, d));
+                sizes[d] = d == axis ? dim_of(type_elements(indices->type)) : x->type->dims[d];
                 steps[d] = d == axis ? steps[d] : 1;
         }
         struct value *part = build_slice(b, x, starts, steps, sizes);

@@ -284,7 +284,7 @@ struct value *rewrite_concat_slices(struct builder *b, struct op *op, struct pas
         (void)context;
         struct value **parts = arena_array(b->m->arena, (size_t)op->operand_count, sizeof *parts);
         int count = 0;
-        if (!type_is_static(op->results[0].type))
+        if (!type_is_static_from(op->results[0].type, 1))
                 return NULL;
         for (int i = 0; i < op->operand_count;) {
                 parts[count] = op_operand(op, i);
@@ -315,7 +315,7 @@ struct value *rewrite_gather_repeated(struct builder *b, struct op *op,
         struct value *x = op_operand(op, 0);
         const struct type *y = op->results[0].type;
         int axis = (int)op_int(op, "axis"), rank = x->type->rank;
-        if (!target_engine(context->target)->vectors || !type_is_static(x->type) ||
+        if (!target_engine(context->target)->vectors || !type_is_bound(b->m, x->type) ||
             rank == RANK_MAX)
                 return NULL;
         int64_t times = repeats(op_operand(op, 1), type_extent(x->type, axis)), onto[RANK_MAX];
@@ -381,10 +381,12 @@ struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op,
         int pad_count, dilation_count;
         const int64_t *old = op_ints(op, "pads", &pad_count);
         const int64_t *dilations = op_ints(op, "input_dilations", &dilation_count);
-        if (pad_count != 2 * spatial || !type_is_static(source->type) || !type_is_static(x->type))
+        if (pad_count != 2 * spatial)
                 return NULL;
         for (int i = 0; i < x->type->rank; i++) {
-                int64_t high = type_extent(x->type, i) - type_extent(source->type, i) - low[i];
+                const bool all = !low[i] && dim_equal(x->type->dims[i], source->type->dims[i]);
+                int64_t high = all ? 0
+                                   : type_extent(x->type, i) - type_extent(source->type, i) - low[i];
                 if (low[i] < 0 || high < 0 || (i < 2 && (low[i] || high)) ||
                     (i >= 2 && dilations[i - 2] != 1))
                         return NULL;

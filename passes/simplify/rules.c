@@ -316,12 +316,12 @@ struct value *rewrite_div_spread(struct builder *b, struct op *op, struct pass_c
         (void)context;
         struct value *spread = op_operand(op, 1);
         if (!is_float_quotient(op) || !op_is(spread, OP_broadcast) ||
-            !type_is_static(spread->type) || becomes_whole(op_result(op)))
+            !type_is_bound(b->m, spread->type) || becomes_whole(op_result(op)))
                 return NULL;
         struct value *y = op_operand(spread->op, 0),
                      *source = op_is(y, OP_reshape) ? op_operand(y->op, 0) : y;
         if (!(op_is(source, OP_sqrt) || is_softmax_sum(source)) ||
-            type_elements(y->type) == type_elements(spread->type))
+            type_most_elements(b->m, y->type) == type_most_elements(b->m, spread->type))
                 return NULL;
         y = build_broadcast(b, build_unary(b, OP_reciprocal, y), spread->type,
                             op_ints(spread->op, "dims", NULL));

@@ -48,6 +48,8 @@ struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t
         }
         if (!value_is_constant(v))
                 return NULL;
+        if (!type_is_static(v->type))   /* It is a splat. */
+                return constant_splat(b->m, type_scalar(b->m, v->type->element), v->constant->data);
         for (int d = 0; d < v->type->rank; d++) {
                 bool varies = type_elements(v->type) > SMALL ? !dim_is(v->type->dims[d], 1)
                                                              : !is_repeated(v->constant, d);

@@ -212,7 +212,8 @@ static int simplify_region(struct region *region, struct simplifying *s)
                         for (int i = 0; i < op->region_count; i++)
                                 rewrites += simplify_region(op->regions[i], s);
                 bool one = op->result_count == 1 || op->code == OP_loop;
-                bool done = is_used(op) && (one ? simplify_op(op, s) : s->all && simplify_if(op));
+                bool done = is_used(op) && ((s->all && fold_open_splats(op, s->context)) ||
+                                            (one ? simplify_op(op, s) : s->all && simplify_if(op)));
                 rewrites += done;
                 here += done;
                 s->endless |= here > most;
@@ -254,6 +255,8 @@ static int simplify(struct function *f, tensor_pass pass, struct pass_context *c
                 pass_dce(f, context);           /* Tests for a single use must not count dead
                                                  * operations. */
         }
+        if (module_has_extents(f->module))
+                fold_spread_splats(&f->body);
         if (context->notes)
                 add_notes(context->notes, &s);
         return total;

@@ -14,9 +14,12 @@ enum { HOPS_MAX = 16, PIECES_MAX = 4 * RANK_MAX };
 /* A path is a value as its source's elements: nested loops over pieces, outermost first, whose
  * strides count the source's elements in row-major order. Reshapes change nothing; through a
  * transpose, a piece must belong to one dimension. Neighbours whose strides make them one loop are
- * one piece, so equal moves are equal lists. */
+ * one piece, so equal moves are equal lists. One dimension may have an extent that a run gives: it
+ * counts as the prime OPEN, which no other extent is a multiple of. */
+#define OPEN INT64_C(2147483629)
 struct path {
         struct value *source;
+        dim_t open;                     /* This dimension counts as OPEN; 0: there is none. */
         int transposes;
         int count;
         struct piece { int64_t extent, stride; } pieces[PIECES_MAX];
@@ -37,10 +40,32 @@ static bool add_piece(struct path *c, int64_t extent, int64_t stride)
         return true;
 }
 
+static int64_t extent_of(const struct type *t, int d)
+{
+        return dim_is_static(t->dims[d]) ? type_extent(t, d) : OPEN;
+}
+
 static void row_major(const struct type *t, int64_t strides[RANK_MAX])
 {
         for (int d = t->rank - 1; d >= 0; d--)
-                strides[d] = d + 1 < t->rank ? strides[d + 1] * type_extent(t, d + 1) : 1;
+                strides[d] = d + 1 < t->rank ? strides[d + 1] * extent_of(t, d + 1) : 1;
+}
+
+/* Are the extents of t known, but for that of one dimension, the path's? */
+static bool has_extents(struct path *c, const struct module *m, const struct type *t)
+{
+        int open = 0;
+        int64_t count = 1;
+        for (int d = 0; d < t->rank; d++) {
+                if (dim_is_static(t->dims[d])) {
+                        count *= type_extent(t, d);
+                        continue;
+                }
+                if (open++ || !(dim_is(c->open, 0) || dim_equal(c->open, t->dims[d])))
+                        return false;
+                c->open = t->dims[d];
+        }
+        return count && (!open || (type_is_bound(m, t) && count < INT32_MAX));
 }
 
 /* Appends a piece of the transpose's result as pieces of its operand, outermost first; it is split
@@ -55,7 +80,7 @@ static bool cut_piece(const struct op *op, struct piece p, struct path *out)
         row_major(t, strides);
         row_major(x, old);
         for (int d = t->rank - 1; d >= 0 && p.extent > 1; d--) {
-                int64_t end = strides[d] * type_extent(t, d);
+                int64_t end = strides[d] * extent_of(t, d);
                 if (p.stride >= end)
                         continue;
                 int64_t room = end / p.stride;
@@ -75,18 +100,22 @@ static bool cut_piece(const struct op *op, struct piece p, struct path *out)
 static bool trace(struct value *v, struct path *c, bool alone)
 {
         int64_t strides[RANK_MAX];
-        *c = (struct path){ .source = v };
-        if (!type_is_static(v->type) || !type_elements(v->type))
+        *c = (struct path){ .source = v, .open = dim_of(0) };
+        const struct module *m = v->kind == VALUE_RESULT ? op_module(v->op) : NULL;
+        if (!(m ? has_extents(c, m, v->type) : type_is_static(v->type) && type_elements(v->type)))
                 return false;
         row_major(v->type, strides);
         for (int d = 0; d < v->type->rank; d++)
-                add_piece(c, type_extent(v->type, d), strides[d]);
+                add_piece(c, extent_of(v->type, d), strides[d]);
         for (int hops = 0;
              hops < HOPS_MAX && (op_is(c->source, OP_reshape) || op_is(c->source, OP_transpose));
              hops++) {
                 const struct op *op = c->source->op;
                 struct path through = { .source = op_operand(op, 0),
+                                         .open = c->open,
                                          .transposes = c->transposes + 1 };
+                if (!has_extents(c, m, through.source->type))
+                        return hops > 0 && c->transposes > 0;
                 if (op->code == OP_reshape) {
                         c->source = through.source;
                         continue;
@@ -108,6 +137,14 @@ static bool same_pieces(const struct path *a, const struct path *b)
                !memcmp(a->pieces, b->pieces, (size_t)a->count * sizeof *a->pieces);
 }
 
+/* Returns the dimension of this extent. */
+static dim_t extent_dim(struct module *m, const struct path *c, int64_t extent)
+{
+        return dim_is(c->open, 0) || extent % OPEN
+                       ? dim_of(extent)
+                       : dim_binary(m, DIM_MUL, c->open, dim_of(extent / OPEN));
+}
+
 /* Builds the path as a reshape, a transpose and a reshape. */
 static struct value *build_path(struct builder *b, const struct path *c, const struct type *t)
 {
@@ -124,7 +161,7 @@ static struct value *build_path(struct builder *b, const struct path *c, const s
                             (largest < 0 || c->pieces[k].stride > c->pieces[largest].stride))
                                 largest = k;
                 placed[largest] = true;
-                dims[i] = dim_of(c->pieces[largest].extent);
+                dims[i] = extent_dim(b->m, c, c->pieces[largest].extent);
                 perm[largest] = i;
         }
         struct value *x = build_reshape(b, c->source, c->count, dims);

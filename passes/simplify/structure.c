@@ -274,11 +274,13 @@ struct value *rewrite_slice_broadcast(struct builder *b, struct op *op,
 static bool pad_of(const struct op *op, int64_t low[RANK_MAX], int64_t high[RANK_MAX])
 {
         const struct type *x = op_operand(op, 0)->type, *y = op->results[0].type;
-        if (op->code != OP_pad || op_int(op, "mode") != 0 || !type_is_static(x) ||
-            !type_is_static(y) || !amounts(op, 2, low))
+        if (op->code != OP_pad || op_int(op, "mode") != 0 || !amounts(op, 2, low))
                 return false;
         for (int d = 0; d < x->rank; d++) {
-                high[d] = type_extent(y, d) - type_extent(x, d) - low[d];
+                const bool all = !low[d] && dim_equal(x->dims[d], y->dims[d]);
+                if (!all && !(dim_is_static(x->dims[d]) && dim_is_static(y->dims[d])))
+                        return false;
+                high[d] = all ? 0 : type_extent(y, d) - type_extent(x, d) - low[d];
                 if (low[d] < 0 || high[d] < 0)
                         return false;
         }

@@ -129,14 +129,21 @@ struct loop_block *vectorize_open_map(const struct vectorizing *v, const struct 
 
 static void find_set(struct loop_stmt *s, void *found) { *(bool *)found |= s->kind == STMT_SET; }
 
-/* Are sums added up by loops inside? */
+static void find_vector(struct loop_stmt *s, void *found)
+{
+        *(bool *)found |= s->variable && s->variable->type.lanes > 1;
+}
+
+/* Are sums of scalars added up by loops inside? A schedule has made those of vectors. */
 static bool has_sums(const struct loop_block *block)
 {
-        bool found = false;
+        bool found = false, vectors = false;
         for (const struct loop_stmt *s = block->first; s && !found; s = s->next)
                 if (s->kind == STMT_FOR)
                         loop_block_walk(s->body, find_set, NULL, &found);
-        return found;
+        if (found)
+                loop_block_walk((struct loop_block *)(uintptr_t)block, find_vector, NULL, &vectors);
+        return found && !vectors;
 }
 
 /* Writes the rows from..to, `rows` at a time. Returns false where their statements cannot stand

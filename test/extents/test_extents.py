@@ -268,7 +268,7 @@ def test_rows(target, words, tmp_path):
         np.testing.assert_allclose(z, want @ weights["u"], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("least, kernels", [(1, 2), (0, 8)])
+@pytest.mark.parametrize("least, kernels", [(1, 3), (0, 8)])
 def test_rows_fuse(least, kernels, tmp_path):
     """what reductions make of a row is one kernel with them, also along an extent of a run, unless that may be 0"""
     x = helper.make_tensor_value_info("x", F32, [2, "N", "M"])
