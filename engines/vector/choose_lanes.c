@@ -36,7 +36,9 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         struct shared_work work = { .panels = type_extent(y, 1),
                                     .weights = (double)type_bytes(w),
                                     .operand = (double)type_most_bytes(op_module(op), x) };
-        double vectors = (double)type_most_elements(op_module(op), y) / (double)sh.columns / lanes, best = 0;
+        double vectors = (double)type_most_elements(op_module(op), y) /
+                         (double)sh.columns / lanes,
+               best = 0;
         for (s.rows = 1; s.rows <= 4 && s.rows <= sh.rows; s.rows++)
                 for (s.columns = 1; s.rows * s.columns <= most && s.columns <= sh.columns;
                      s.columns++) {

@@ -448,7 +448,8 @@ static void choose_op(struct layout *l, struct op *op)
         }
         for (int i = 0; i < op->operand_count; i++)
                 for (int k = 0;
-                     k < KIND_COUNT && carries(l, op_operand(op, i)) && !is_spread(op_operand(op, i));
+                     k < KIND_COUNT && carries(l, op_operand(op, i)) &&
+                     !is_spread(op_operand(op, i));
                      k++)
                         want_logical(l, op_operand(op, i), k);
         for (int i = 0; i < op->result_count; i++)

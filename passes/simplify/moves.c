@@ -386,7 +386,8 @@ struct value *rewrite_pad_into_convolve(struct builder *b, struct op *op,
         for (int i = 0; i < x->type->rank; i++) {
                 const bool all = !low[i] && dim_equal(x->type->dims[i], source->type->dims[i]);
                 int64_t high = all ? 0
-                                   : type_extent(x->type, i) - type_extent(source->type, i) - low[i];
+                                   : type_extent(x->type, i) - type_extent(source->type, i) -
+                                             low[i];
                 if (low[i] < 0 || high < 0 || (i < 2 && (low[i] || high)) ||
                     (i >= 2 && dilations[i - 2] != 1))
                         return NULL;
