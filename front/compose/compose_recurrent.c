@@ -13,7 +13,8 @@ struct recurrent {
         bool quantized;
         dim_t extent;                   /* There are so many steps, */
         int64_t steps;                  /* and at most so many, where a run gives the extent. */
-        int64_t batch, hidden;
+        dim_t batch;
+        int64_t hidden;
         enum element e;                 /* It is the type of the operand x. */
         struct value *x;                /* It is <steps x batch x inputs>, of the wide type. */
         struct value *lengths;          /* It is <batch x i64>, or NULL. */
@@ -28,7 +29,7 @@ static bool want_shape(struct compose *c, const char *what, const struct value *
         bool fits = !v || value_rank(v) == rank;
 
         for (int d = 0; v && d < rank && fits; d++)
-                fits = dim_is(dims[d], value_extent(v, d));
+                fits = dim_equal(dims[d], v->type->dims[d]);
         return fits ||
                compose_invalid(c, "%s %s, want %s", what, compose_text(c, v->type),
                                compose_text(c, type_tensor(c->m, value_element(v), rank, dims)));
@@ -61,7 +62,7 @@ static bool operands_fit(struct compose *c, const struct recurrent *r)
         const bool q = r->quantized;
         const dim_t d = dim_of(in->directions), all = dim_of(r->gates * r->hidden),
                     inputs = dim_of(value_extent(r->x, 2) + r->attention),
-                    hidden = dim_of(r->hidden), batch = dim_of(r->batch),
+                    hidden = dim_of(r->hidden), batch = r->batch,
                     w[3] = { d, q ? inputs : all, q ? all : inputs },
                     recurrence[3] = { d, q ? hidden : all, q ? all : hidden },
                     bias[2] = { d, dim_of(2 * r->gates * r->hidden) },
@@ -96,7 +97,7 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
                 return false;
         r->extent = r->x->type->dims[0];
         r->steps = dim_bound(c->m, r->extent);
-        r->batch = value_extent(r->x, 1);
+        r->batch = r->x->type->dims[1];
         if (!r->hidden && value_rank(in->r.numbers) == 3)
                 r->hidden = value_extent(in->r.numbers, r->quantized ? 1 : 2);
         if (r->hidden < 1 || r->hidden > NUMBER_MAX)
@@ -105,15 +106,15 @@ static bool recurrent_new(struct compose *c, const struct compose_recurrent *in,
                                        "weights are %s",
                                        compose_text(c, in->r.numbers->type));
         for (int d = 0; in->memory && d < in->directions; d++)
-                if (!compose_remember(c, in->memory, in->directions, d, r->batch, r->hidden,
-                                          &r->attended[d]))
+                if (!compose_remember(c, in->memory, in->directions, d, dim_extent(r->batch),
+                                      r->hidden, &r->attended[d]))
                         return false;
         r->attention = in->memory ? r->attended[0].outputs : 0;
         if (!operands_fit(c, r))
                 return false;
         r->lengths = in->lengths ? compose_cast(c, in->lengths, E_I64) : NULL;
         return compose_type(c, r->e, 4,
-                            (const dim_t[]){ r->extent, dim_of(in->directions), dim_of(r->batch),
+                            (const dim_t[]){ r->extent, dim_of(in->directions), r->batch,
                                              dim_of(r->hidden) }) != NULL;
 }
 
@@ -127,12 +128,14 @@ static struct value *weights(struct compose *c, struct value *v, int d)
 /* Returns the initial state of direction d: <batch x hidden>. */
 static struct value *initial(struct compose *c, const struct recurrent *r, struct value *v, int d)
 {
-        if (!v)
-                return constant_number(
-                        c->m,
+        if (!v) {
+                const struct type *t =
                         type_tensor(c->m, value_element(r->x), 2,
-                                    (const dim_t[]){ dim_of(r->batch), dim_of(r->hidden) }),
-                        0);
+                                    (const dim_t[]){ r->batch, dim_of(r->hidden) });
+                return dim_is_static(r->batch)
+                               ? constant_number(c->m, t, 0)
+                               : build_broadcast(c->b, build_scalar(c->b, t->element, 0), t, NULL);
+        }
         return compose_wide(c, compose_pick(c, v, r->in->batch_first ? 1 : 0, d));
 }
 
@@ -234,7 +237,7 @@ static void lstm_step(struct compose *c, const struct recurrent *r, const struct
 static bool attention_new(struct compose *c, const struct recurrent *r, int number,
                           struct direction *d, struct value *w)
 {
-        const dim_t dims[2] = { dim_of(r->batch), dim_of(r->attention) };
+        const dim_t dims[2] = { r->batch, dim_of(r->attention) };
 
         d->attended = &r->attended[number];
         d->of_attention = compose_part(c, w, 0, value_extent(r->x, 2), r->attention);

@@ -380,6 +380,8 @@ static struct list compile_program(struct compiler *c)
         for (int i = 0; i < c->p->extent_count; i++)
                 bind_variable(c, c->p->extents[i].variable,
                               (struct cell){ .slot = c->interp->extents + i,
+                                             .level = 1,
+                                             .lanes = 1,
                                              .changes = c->p->extents[i].counted },
                               -1);
         compile_block(c, c->p->entries[c->options->entry].main->body);

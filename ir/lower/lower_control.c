@@ -126,9 +126,18 @@ void place_carried(struct lowering *l, const struct carry *c)
 
 /* ---- loops: places ---- */
 
-static int64_t row_elements(const struct value *stack, const struct op_loop *loop)
+/* Returns the elements of a row; *pitch: the term of which it has so many times, or 0. */
+static int64_t row_elements(struct lowering *l, const struct type *stack, dim_t *pitch)
 {
-        return loop->steps ? type_elements(stack->type) / loop->steps : 0;
+        int64_t known = 1;
+        dim_t open = dim_of(1);
+        for (int d = 1; d < stack->rank; d++)
+                if (dim_is_static(stack->dims[d]))
+                        known *= type_extent(stack, d);
+                else
+                        open = dim_binary(l->m, DIM_MUL, open, stack->dims[d]);
+        *pitch = dim_is(open, 1) ? dim_of(0) : open;
+        return known;
 }
 
 /* Returns the place of the rows of a stack or scanned value: the first one, or the last one when
@@ -137,9 +146,13 @@ static struct place *stack_rows(struct lowering *l, const struct place *whole,
                                 const struct value *v, const struct op_loop *loop,
                                 struct loop_variable *number, bool backward)
 {
-        int64_t row = row_elements(v, loop);
-        return place_row(l, whole, number, backward ? -row : row,
-                         backward ? (loop->steps - 1) * row : 0);
+        struct moving along = { .number = number, .pitch = dim_of(0) };
+        const int64_t row = loop->steps ? row_elements(l, v->type, &along.pitch) : 0,
+                      last = backward ? loop->steps - 1 : 0;
+        const bool open = !dim_is(along.pitch, 0);
+        along.stride = backward ? -row : row;
+        along.last = open ? last : 0;
+        return place_row(l, whole, &along, open ? 0 : last * row);
 }
 
 static struct place *place_go(struct lowering *l, const struct op_loop *loop)

@@ -18,19 +18,19 @@ static bool check_type(struct lowering *l, const struct type *t, const char *wha
         return false;
 }
 
-/* Are the rows that a loop scans or stacks as long in every run? */
+/* Are there as many rows that a loop scans or stacks in every run? */
 static bool check_rows(struct lowering *l, const struct op *op)
 {
         struct op_loop loop = op_loop(op);
         bool fixed = true;
         for (int i = 0; i < loop.scanned; i++)
-                fixed = fixed && type_is_static(loop.scans[i].value->type);
+                fixed = fixed && dim_is_static(loop.scans[i].value->type->dims[0]);
         for (int i = 0; i < loop.stacked; i++)
-                fixed = fixed && type_is_static(loop.stacks[i].type);
+                fixed = fixed && dim_is_static(loop.stacks[i].type->dims[0]);
         if (!fixed)
                 diag_error(l->diag, EXIT_UNSUPPORTED,
-                           "node '%s': a loop over rows whose extents a run gives is not supported; "
-                           "bind them to numbers with --dim",
+                           "node '%s': a loop over rows whose number a run gives is not supported; "
+                           "bind it to a number with --dim",
                            op->location ? op->location : op_info[op->code].name);
         return fixed;
 }
@@ -395,8 +395,7 @@ static void add_extents(struct lowering *l, const struct function *f)
                         add_extent(l, i, kept);
 }
 
-/* Returns the value of a dimension in main. */
-static struct loop_expr *dim_in_main(struct lowering *l, dim_t d)
+struct loop_expr *dim_in_main(struct lowering *l, dim_t d)
 {
         struct arena *arena = l->p->arena;
         static const enum loop_opcode codes[] = {

@@ -28,7 +28,15 @@ struct lowering {
 
 /* In front of a row of a stack or scanned value lie stride elements for each iteration so far
  * (backward from the end: stride < 0), and those that the loops around that one add. */
-struct moving { struct loop_variable *number; int64_t stride; const struct moving *outer; };
+struct moving {
+        struct loop_variable *number;
+        int64_t stride;
+        dim_t pitch;                    /* A run gives this term, and the stride is so many times as
+                                         * large; 0: it is known. */
+        int64_t last;                   /* Backward, where there is a pitch, the first iteration has
+                                         * the row of this number. */
+        const struct moving *outer;
+};
 struct place {
         struct loop_buffer *buffer;
         const struct moving *moving;    /* NULL: the value is all of buffer (which may be a
@@ -49,8 +57,10 @@ struct place *place_for(struct lowering *l, struct value *v);
 /* Returns the place of v as part of another one, `offset` elements behind its first one. */
 struct place *place_part(struct lowering *l, const struct value *v, const struct place *whole,
                          int64_t offset);
-struct place *place_row(struct lowering *l, const struct place *whole, struct loop_variable *number,
-                        int64_t stride, int64_t from);
+struct place *place_row(struct lowering *l, const struct place *whole, const struct moving *row,
+                        int64_t from);
+/* Returns the value of a dimension in main (lower_module.c). */
+struct loop_expr *dim_in_main(struct lowering *l, dim_t d);
 /* Is a the same as b, `offset` elements behind its first one? */
 bool place_is(const struct place *a, const struct place *b, int64_t offset);
 bool place_overlaps(const struct place *a, int64_t elements, const struct place *b,

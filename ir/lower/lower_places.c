@@ -81,12 +81,13 @@ struct place *place_part(struct lowering *l, const struct value *v, const struct
         return part;
 }
 
-struct place *place_row(struct lowering *l, const struct place *whole, struct loop_variable *number,
-                        int64_t stride, int64_t from)
+struct place *place_row(struct lowering *l, const struct place *whole, const struct moving *along,
+                        int64_t from)
 {
         struct moving *moving = ARENA_NEW(l->marks, struct moving);
         struct place *row = place_at(l, whole->buffer);
-        *moving = (struct moving){ number, stride, whole->moving };
+        *moving = *along;
+        moving->outer = whole->moving;
         row->moving = moving;
         row->from = whole->from + from;
         return row;
@@ -118,7 +119,8 @@ struct place *place_for(struct lowering *l, struct value *v)
 static bool moves_alike(const struct moving *a, const struct moving *b)
 {
         for (; a && b; a = a->outer, b = b->outer)
-                if (a->number != b->number || a->stride != b->stride)
+                if (a->number != b->number || a->stride != b->stride || a->last != b->last ||
+                    !dim_equal(a->pitch, b->pitch))
                         return false;
         return a == b;
 }
@@ -149,9 +151,14 @@ struct loop_expr *place_offset(struct lowering *l, const struct place *p)
         struct loop_expr *offset = loop_index(arena, p->from);
         for (const struct moving *m = p->moving; m; m = m->outer) {
                 int64_t stride = m->stride < 0 ? -m->stride : m->stride;
-                struct loop_expr *rows = loop_op(arena, LOOP_MUL, loop_use(arena, m->number),
-                                                 loop_index(arena, stride), NULL);
-                offset = m->stride < 0 ? loop_op(arena, LOOP_SUB, offset, rows, NULL)
+                const bool open = !dim_is(m->pitch, 0);
+                struct loop_expr *rows = loop_use(arena, m->number);
+                if (open && m->stride < 0)
+                        rows = loop_op(arena, LOOP_SUB, loop_index(arena, m->last), rows, NULL);
+                rows = loop_op(arena, LOOP_MUL, rows, loop_index(arena, stride), NULL);
+                if (open)
+                        rows = loop_op(arena, LOOP_MUL, rows, dim_in_main(l, m->pitch), NULL);
+                offset = m->stride < 0 && !open ? loop_op(arena, LOOP_SUB, offset, rows, NULL)
                                        : loop_op(arena, LOOP_ADD, rows, offset, NULL);
         }
         return p->moving ? offset : NULL;

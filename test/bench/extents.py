@@ -2,8 +2,8 @@
 """extents.py MODEL SYMBOL BOUND N,N,.. [OPTIONS OF DNNCC]: what code for every length takes, against code for each length alone.
 
 MODEL is a file, or made up here: layer (Relu of a MatMul, [N x 288] by [288 x 768]), attention ([1 x N x 768], 12 heads, with its four
-projections), batch ([N x 50 x 192], 3 heads), lstm (N steps of one sequence, 256 inputs and 256 hidden units). Both programs run in turn, at inputs of zeros: microseconds, the least of the rounds'
-medians, and their ratio; at the end the geometric mean, and how long the C of the last two takes to compile."""
+projections), batch ([N x 50 x 192], 3 heads), lstm (N steps of one sequence, 256 inputs and 256 hidden units), sequences (32 steps of N sequences);
+images:FILE is a model of one image, of which there are N then. Both programs run in turn, at inputs of zeros: microseconds, the least of the rounds' medians, and their ratio; at the end the geometric mean, and how long the C of the last two takes to compile."""
 import math
 import pathlib
 import resource
@@ -66,7 +66,32 @@ def lstm(path, width=256):
     return g.save(path, ["N", 1, width], g.node("LSTM", "x", g.weights(1, 4 * width, width), g.weights(1, 4 * width, width), g.weights(1, 8 * width), hidden_size=width))
 
 
-MADE = {f.__name__: f for f in (layer, attention, batch, lstm)}
+def sequences(path, width=256):
+    g = Graph()
+    return g.save(path, [32, "N", width], g.node("LSTM", "x", g.weights(1, 4 * width, width), g.weights(1, 4 * width, width), g.weights(1, 8 * width), hidden_size=width))
+
+
+def images(model, path):
+    """the model with N in front of each input's shape, and of what a Reshape says"""
+    model = onnx.load(model)
+    constants = {i.name: i for i in model.graph.initializer}
+    for port in (p for p in [*model.graph.input, *model.graph.output] if p.name not in constants):
+        dims = port.type.tensor_type.shape.dim
+        if dims:
+            dims[0].Clear()
+            dims[0].dim_param = "N"
+    del model.graph.value_info[:]
+    for node in (n for n in model.graph.node if n.op_type == "Reshape" and n.input[1] in constants):
+        shape = onnx.numpy_helper.to_array(constants[node.input[1]]).copy()
+        if shape.size and shape[0] == 1:
+            shape[0] = 0 if -1 in shape else -1
+            node.input[1] += f"_of_{node.output[0]}"
+            model.graph.initializer.append(onnx.numpy_helper.from_array(shape, node.input[1]))
+    onnx.save(model, path)
+    return path
+
+
+MADE = {f.__name__: f for f in (layer, attention, batch, lstm, sequences)}
 
 
 def program(model, folder, *options):
@@ -95,7 +120,9 @@ def main(arguments):
     options = options or ["--target=native"]
     with tempfile.TemporaryDirectory() as folder:
         folder, ratios = pathlib.Path(folder), []
-        model = MADE[model](folder / "m.onnx") if model in MADE else pathlib.Path(model).resolve()
+        file = model.removeprefix("images:")
+        model = (MADE[model](folder / "m.onnx") if model in MADE else images(file, folder / "m.onnx") if len(file) < len(model)
+                 else pathlib.Path(model).resolve())
         every = program(model, folder / "every", f"--dim={symbol}=1..{bound}", *options)
         for n in map(int, numbers.split(",")):
             alone = program(model, folder / "alone", f"--dim={symbol}={n}", *options)

@@ -77,6 +77,51 @@ def test_recurrent(form, options, tmp_path):
         dnncc.run_host(program, list(steps.inputs(rng, 18).values()))
 
 
+class Sequences(Steps):
+    """one recurrent operator over N sequences, of a number of steps or of T"""
+    def __init__(self, steps, *form):
+        super().__init__(*form)
+        self.steps = steps
+
+    def save(self, path):
+        super().save(path)
+        model = onnx.load(path)
+        for port in model.graph.input:
+            for d, extent in enumerate([self.steps, "N"] if port.name == "x" else [self.both, "N"] if port.name == "h" else ["N"]):
+                dim = port.type.tensor_type.shape.dim[d]
+                dim.Clear()
+                setattr(dim, "dim_param" if isinstance(extent, str) else "dim_value", extent)
+        onnx.save(model, path)
+
+    def given(self, rng, n, steps):
+        given = {"x": rng.standard_normal((steps, n, 5)).astype(np.float32), "h": rng.standard_normal((self.both, n, 9)).astype(np.float32)}
+        return given | ({"lengths": rng.integers(1, steps + 1, n).astype(np.int32)} if self.lengths else {})
+
+
+@pytest.mark.sample(8)
+@pytest.mark.parametrize("options", [("--target=generic",), ("--target=x86-64-v3",), ("--target=x86-64-v4", "--exact")], ids=lambda o: " ".join(o))
+@pytest.mark.parametrize("steps", [2, 7, "T"])
+@pytest.mark.parametrize("form", FORMS, ids=str)
+def test_sequences(form, steps, options, tmp_path):
+    """no sequence, one, some, and the bound; on generic the bits of the code for that number"""
+    net = Sequences(steps, *form)
+    net.save(tmp_path / "m.onnx")
+    dims = ["--dim=N=0..6"] + ["--dim=T=1..8"] * (steps == "T")
+    program = compiled(tmp_path, *dims, *options)
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    rng, given = np.random.default_rng(4), {}
+    for n in 0, 1, 3, 6:
+        inputs = net.given(rng, n, 1 + n if steps == "T" else steps)
+        given[n] = list(inputs.values()), dnncc.run_host(program, list(inputs.values()))
+        if n:
+            same(given[n][1], session.run(None, inputs))
+    if "--target=generic" in options and steps != "T":
+        alone = compiled(tmp_path, "--dim=N=3", *options)
+        for got, want in zip(given[3][1], dnncc.run_host(alone, given[3][0])):
+            np.testing.assert_array_equal(got, want)
+
+
+
 def test_recurrent_of_no_steps(tmp_path):
     """the state is the first one"""
     steps = Steps("GRU", "bidirectional")
