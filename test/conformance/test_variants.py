@@ -23,7 +23,7 @@ import variants  # noqa: E402
 RANDOM = {"Bernoulli", "Dropout", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 # {operator, title of the variant and what was found, as a regular expression: why its oracles are not followed}
 FOLLOWED_NOT = {
-    r"is -?[\d.]+, want -?\d+ to -?\d+|is .*none of its values": "an attribute is one of its values",
+    r"(is|holds) -?[\d.]+, want -?\d+ to -?\d+|is .*none of its values": "an attribute is one of its values",
     r"stash_type is|stash_type -?\d|softmax_precision is|softcap is|clip is": "it names a float type; it is above 0",
     r"wants fmod = 1": "the standard's text demands it of floats",
     r"broadcast is 0$|^PRelu .*version 6": "before opset 7 shapes are equal unless the node says that it broadcasts; onnxruntime does not look",
@@ -40,7 +40,7 @@ FOLLOWED_NOT = {
     r"^(GRU|LSTM|RNN) .*layout=1": "the reference turns other axes, onnxruntime has no layout 1",
     r"^QuantizeLinear .*(T3 of tensor\(float|numbers for axis)": "the reference leaves out zero points, and does not look at shapes",
     r"^Attention .*padded_kv: is_causal": "causal queries count back from the last key, as onnxruntime and the text's erratum have it",
-    r"^NonMaxSuppression .*want one integer": "it is one number",
+    r"^NonMaxSuppression .*want one (integer|number|f32|of)|^NonMaxSuppression .*1 is 2": "it is one number",
     r"^Scan .* is 0: wrong": "of no steps the state is the first one",
     r"^Slice .*2 is \d+": "an axis counts once",
     r"^Resize .*align_corners": "see dnncc_backend.APART",
