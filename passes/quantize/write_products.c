@@ -201,10 +201,9 @@ bool product_write(const struct products *q, const struct product *p, const stru
         } else {
                 struct block_weights w = rounded_blocks(&b, r, name);
                 x = padded(&b, x, w.blocks * w.block);
-                /* dot_blocks has a number of rows. */
-                const bool whole = q->policy->dynamic && x && type_is_static(x->type);
                 y = !x ? NULL
-                       : (whole ? build_rounded_block_product : build_block_product)(&b, &w, x);
+                       : (q->policy->dynamic ? build_rounded_block_product
+                                             : build_block_product)(&b, &w, x);
         }
         y = build_reshape(&b, y, to->rank, to->dims);
         if (!y)

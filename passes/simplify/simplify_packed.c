@@ -65,7 +65,7 @@ static bool has_extents(struct path *c, const struct module *m, const struct typ
                         return false;
                 c->open = t->dims[d];
         }
-        return count && (!open || (type_is_bound(m, t) && count < INT32_MAX));
+        return count && (!open || (type_is_bound(m, t) && count < OPEN));
 }
 
 /* Appends a piece of the transpose's result as pieces of its operand, outermost first; it is split
