@@ -71,9 +71,9 @@ def same(got, want, rtol, atol):
 
 @functools.cache
 def operator_tests():
-    """of ONNX's, those that pass, in an order that mixes operators"""
+    """of ONNX's, those that pass, in an order that mixes operators; ImageDecoder calls a library, which is built for this machine alone"""
     found = {f"{t.name}_cpu": t for t in load_model_tests(kind="node") if t.model_dir}
-    names = [name for name in PASSING if name in found]
+    names = [name for name in PASSING if name in found and not name.startswith("test_image_decoder")]
     return [found[names[k * 613 % len(names)]] for k in range(MANY)]
 
 
