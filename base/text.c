@@ -314,7 +314,8 @@ static bool is_reserved(const char *text)
 bool text_is_identifier(const char *text)
 {
         size_t length = strlen(text);
-        if (!length || length > 31 || !is_letter((unsigned char)text[0]) || is_reserved(text))
+        if (!length || length > TEXT_IDENTIFIER_MAX || !is_letter((unsigned char)text[0]) ||
+            is_reserved(text))
                 return false;
         for (size_t i = 0; i < length; i++)
                 if (!is_letter((unsigned char)text[i]) && !is_digit((unsigned char)text[i]) &&
@@ -322,8 +323,6 @@ bool text_is_identifier(const char *text)
                         return false;
         return true;
 }
-
-enum { IDENTIFIER_LENGTH = 31 };
 
 struct names {
         struct arena *arena;
@@ -341,10 +340,10 @@ struct names *names_new(struct arena *arena)
         return names;
 }
 
-static size_t fold_case(char folded[IDENTIFIER_LENGTH + 33], const char *text)
+static size_t fold_case(char folded[TEXT_IDENTIFIER_MAX + 33], const char *text)
 {
         size_t n = 0;
-        for (; text[n] && n < IDENTIFIER_LENGTH + 32; n++)
+        for (; text[n] && n < TEXT_IDENTIFIER_MAX + 32; n++)
                 folded[n] = (char)tolower((unsigned char)text[n]);
         folded[n] = 0;
         return n;
@@ -352,7 +351,7 @@ static size_t fold_case(char folded[IDENTIFIER_LENGTH + 33], const char *text)
 
 bool names_reserve(struct names *names, const char *identifier)
 {
-        char folded[IDENTIFIER_LENGTH + 33];
+        char folded[TEXT_IDENTIFIER_MAX + 33];
         size_t length = fold_case(folded, identifier);
         if (map_get(names->used, folded, length))
                 return false;
@@ -364,7 +363,7 @@ bool names_reserve(struct names *names, const char *identifier)
  * count together. */
 static size_t *counter_of(struct names *names, const char *stem, size_t start)
 {
-        char folded[IDENTIFIER_LENGTH + 33];
+        char folded[TEXT_IDENTIFIER_MAX + 33];
         size_t length = fold_case(folded, stem);
         size_t *counter = map_get(names->next, folded, length);
         if (!counter) {
@@ -377,9 +376,9 @@ static size_t *counter_of(struct names *names, const char *stem, size_t start)
 
 char *text_identifier(struct names *names, const char *bytes, size_t length, const char *fallback)
 {
-        char stem[IDENTIFIER_LENGTH + 1], tried[IDENTIFIER_LENGTH + 1];
+        char stem[TEXT_IDENTIFIER_MAX + 1], tried[TEXT_IDENTIFIER_MAX + 1];
         size_t n = 0;
-        for (size_t i = 0; i < length && n < IDENTIFIER_LENGTH; i++) {
+        for (size_t i = 0; i < length && n < TEXT_IDENTIFIER_MAX; i++) {
                 unsigned char c = (unsigned char)bytes[i];
                 if (is_letter(c) || (n && is_digit(c)))
                         stem[n++] = (char)c;
@@ -402,7 +401,7 @@ char *text_identifier(struct names *names, const char *bytes, size_t length, con
         for (size_t digits = 1, beyond = 10;;) {        /* Numbers of so many digits are below
                                                          * `beyond`. */
                 size_t keep =
-                        n + 1 + digits > IDENTIFIER_LENGTH ? IDENTIFIER_LENGTH - 1 - digits : n;
+                        n + 1 + digits > TEXT_IDENTIFIER_MAX ? TEXT_IDENTIFIER_MAX - 1 - digits : n;
                 while (keep && stem[keep - 1] == '_')   /* An identifier made of an identifier is
                                                          * itself. */
                         keep--;

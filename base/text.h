@@ -46,6 +46,7 @@ struct names *names_new(struct arena *arena);
 /* Returns false where it is already in the set. */
 bool names_reserve(struct names *names, const char *identifier);
 char *text_identifier(struct names *names, const char *bytes, size_t length, const char *fallback);
+enum { TEXT_IDENTIFIER_MAX = 31 };      /* A C identifier has at most so many characters. */
 bool text_is_identifier(const char *text);                /* Returns whether it is a C identifier,
                                                            * not reserved, at most 31 letters
                                                            * long. */

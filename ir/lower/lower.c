@@ -31,15 +31,25 @@ static struct name *find_name(struct emit *e, const char *text, struct name ***b
         return NULL;
 }
 
+/* Returns the stem with a number behind it; a long stem is cut, so that this is an identifier. */
+static const char *numbered(struct emit *e, const char *stem, int number)
+{
+        enum { DIGITS = 10, CUT = TEXT_IDENTIFIER_MAX - 1 - DIGITS };
+        const bool digit = strchr("0123456789", stem[strlen(stem) - 1]);
+        const char *text = arena_printf(e->arena, digit ? "%s_%d" : "%s%d", stem, number);
+        return strlen(text) <= TEXT_IDENTIFIER_MAX
+                       ? text
+                       : arena_printf(e->arena, "%.*s_%d", CUT, stem, number);
+}
+
 /* Returns the stem, perhaps with a number behind it; names such as i386 and j0 are C's. */
 const char *emit_name(struct emit *e, const char *stem)
 {
         struct name **bucket, *first = find_name(e, stem, &bucket), *taken = first;
         const char *text = stem;
-        bool digit = strchr("0123456789", stem[strlen(stem) - 1]);
         while (taken) {
                 first->last = first->last ? first->last + 1 : 2;
-                text = arena_printf(e->arena, digit ? "%s_%d" : "%s%d", stem, first->last);
+                text = numbered(e, stem, first->last);
                 taken = text_is_identifier(text) ? find_name(e, text, &bucket) : first;
         }
         struct name *n = ARENA_NEW(e->arena, struct name);

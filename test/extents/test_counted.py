@@ -429,3 +429,14 @@ def test_hostile_loops(old, new, says, tmp_path):
     text.write_text(text.read_text().replace(old, new))
     done = dnncc.run([dnncc.DNNCC, text, "-o", tmp_path / "m.c"])
     assert done.returncode == dnncc.INVALID and says in done.stderr, done.stderr
+
+
+def test_long_names(tmp_path):
+    """of extents, which begin alike, are cut to identifiers that differ"""
+    names = ["rows_of_the_first_of_several_operands_" + end for end in ("left", "right", "other")]
+    ports = [helper.make_tensor_value_info(f"x{i}", TensorProto.FLOAT, [name, 3]) for i, name in enumerate(names)]
+    y = [helper.make_tensor_value_info(f"y{i}", TensorProto.FLOAT, [name, 3]) for i, name in enumerate(names)]
+    nodes = [helper.make_node("Softmax", [f"x{i}"], [f"y{i}"], axis=0) for i in range(3)]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "g", ports, y), opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *(f"--dim={name}=1..9" for name in names), "-o", tmp_path / "m.c"], timeout=60)
+    assert done.returncode == 0, done.stderr
