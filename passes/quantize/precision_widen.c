@@ -88,7 +88,8 @@ static bool widen(struct widening *w, struct op *op)
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *v = op_operand(op, i);
                 bool weights = op_info[op->code].traits & TRAIT_CONTRACTION && i == 1 && v &&
-                               type_elements(v->type) >= w->context->limits.weight_elements;
+                               type_most_elements(w->m, v->type) >=
+                                       w->context->limits.weight_elements;
                 operands[i] = v ? in_f32(w, &b, v, weights) : NULL;
                 if (v && !operands[i])
                         return false;
