@@ -190,21 +190,13 @@ const char *test_of_entry(struct run *run)
         return NULL;
 }
 
-static int input_called(const struct function *f, const char *name)
-{
-        for (int i = 0; i < f->body.argument_count; i++)
-                if (!strcmp(f->input_ports[i].name, name))
-                        return i;
-        return -1;
-}
-
 void entry_numbers(const struct function *f, struct loop_buffer *const *ports, int count,
                    bool outputs, int *numbers)
 {
         int in = 0, out = 0;
         for (int k = 0; k < count; k++) {
                 const int input = ports[k]->space == SPACE_STATE
-                                          ? input_called(f, ports[k]->port)
+                                          ? function_input(f, ports[k]->port)
                                           : -1;
                 while (in < f->body.argument_count && function_next_of(f, in) >= 0)
                         in++;

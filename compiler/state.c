@@ -160,14 +160,6 @@ static bool check_option(const struct stating *s)
         return true;
 }
 
-static int input_called(const struct function *f, const char *name)
-{
-        for (int i = 0; i < f->body.argument_count; i++)
-                if (!strcmp(f->input_ports[i].name, name))
-                        return i;
-        return -1;
-}
-
 /* Notes how many rows the inputs that the option means come to, by outputs of any function. */
 static void measure(const struct stating *s)
 {
@@ -226,7 +218,7 @@ static bool begin_all(const struct stating *s, const struct function *other)
                 if (!port->next || !next_name(s, port->name))
                         continue;
                 const int next = output_called(s->f, port->next),
-                          mine = input_called(s->f, port->name);
+                          mine = function_input(s->f, port->name);
                 if (next >= 0 && (mine < 0 || !s->f->input_ports[mine].next) &&
                     !begin(s, other, i, next))
                         return false;

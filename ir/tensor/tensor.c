@@ -84,6 +84,14 @@ struct value *function_add_input(struct function *f, const char *name, const str
         return add_argument(&f->body, type, name, "input");
 }
 
+int function_input(const struct function *f, const char *name)
+{
+        for (int i = 0; i < f->body.argument_count; i++)
+                if (!strcmp(f->input_ports[i].name, name))
+                        return i;
+        return -1;
+}
+
 int function_next_of(const struct function *f, int input)
 {
         const char *next = f->input_ports ? f->input_ports[input].next : NULL;
