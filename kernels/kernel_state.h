@@ -4,7 +4,7 @@
  * halo.
  *
  * A lowering is a row of an engine (engines/): it prepares a kernel state and writes its rows of
- * tiles; kernel_state.c writes the loops around them. */
+ * tiles; kernel_state.c and kernel_tiles.c write the loops around them. */
 #ifndef KERNELS_KERNEL_STATE_H
 #define KERNELS_KERNEL_STATE_H
 

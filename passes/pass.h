@@ -103,7 +103,8 @@ struct value *fold_op(struct builder *b, struct op *op, void *context);
 /* Makes what op makes of splats one, where a run gives its extents: that is known only once there
  * are readers. Returns whether it did. */
 bool fold_open_splats(struct op *op, struct pass_context *context);
-/* Makes broadcasts of such splats where others than element-wise operations read them. */
+/* Where an operation that is not element-wise reads a splat whose extents a run gives, makes the
+ * splat a broadcast of one number: such an operation's kernel reads buffers. */
 void fold_spread_splats(struct region *region);
 /* Returns the constant x * s, where s is a constant of type <extent of x's dimension `along`>,
  * spread over the others; NULL: it would take more than the budget, or be larger than what it

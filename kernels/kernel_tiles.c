@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT */
+/* Loops over the tiles of a kernel, which are neighbouring positions that are computed together: in
+ * strips, and where a run gives the number of positions, with smaller tiles for what is left. */
+#include "kernels/kernel_state.h"
+
+static bool state_tiles(struct kernel_state *s, const struct tiling *tiling, bool large,
+                        const char *name, struct loop_expr *from, struct loop_expr *to,
+                        struct loop_expr **tile, struct loop_expr **at)
+{
+        struct emit *e = s->e;
+        if (large ? !tiling->large : tiling->large == tiling->count)
+                return false;
+        if (large && tiling->large < tiling->count)
+                to = minimum(e, to, number(e, tiling->large));
+        if (!large && tiling->large)
+                from = maximum(e, from, number(e, tiling->large));
+        *tile = emit_for(e, name, from, to);
+        *at = plus(e, times(e, *tile, tiling_size(tiling, large)),
+                   number(e, large ? 0 : tiling->large));
+        return true;
+}
+
+struct loop_expr *state_tile_start(struct kernel_state *s, const struct tiling *tiling,
+                                   struct loop_expr *tile)
+{
+        struct emit *e = s->e;
+        if (tiling->large == tiling->count)
+                return times(e, tile, tiling->size);
+        struct loop_expr *start = times(e, tile, tiling->size - 1);
+        return tiling->large ? plus(e, start, minimum(e, tile, number(e, tiling->large))) : start;
+}
+
+/* Writes `count` tiles of `columns` positions from *at on, which becomes the first position behind
+ * them. */
+static bool open_tiles(struct kernel_state *s, int rows, int columns, struct loop_expr **at,
+                       struct loop_expr *count, struct loop_expr *before,
+                       bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        struct loop_expr *column = emit_for(e, "column", number(e, 0), count);
+        s->position[s->spatial_count - 1] = plus(e, *at, times(e, column, columns));
+        s->tile_number = plus(e, before, column);
+        bool good = tile(s, rows, columns);
+        emit_end(e);
+        if (columns > 1)
+                *at = emit_let(e, "at", plus(e, *at, times(e, count, columns)));
+        return good;
+}
+
+/* ---- what is left behind whole tiles ---- */
+
+/* These are the sizes of tiles for what is left. A tile of fewer than three positions takes about
+ * as long as one of three, because its weights come from the second-level cache. */
+static const int rest_sizes[] = { 16, 8, 6, 5, 4, 3, 2, 1 };
+enum { REST_SIZES = sizeof rest_sizes / sizeof *rest_sizes, REST_MOST = 30, REST_LEAST = 3 };
+
+/* Returns the sizes smaller than `columns`, a bit each by their number, whose sum is `rest`, so
+ * that they take the least time, *cost; 0: there are none. */
+static unsigned sizes_of(int rest, int columns, int *cost)
+{
+        unsigned best = 0;
+        for (unsigned set = 1; set < 1u << REST_SIZES; set++) {
+                int sum = 0, time = 0;
+                for (int i = 0; i < REST_SIZES; i++) {
+                        const int size = set >> i & 1 ? rest_sizes[i] : 0;
+                        sum += size < columns ? size : REST_MOST + 1;
+                        time += size && size < REST_LEAST ? REST_LEAST : size;
+                }
+                if (sum != rest || (best && time >= *cost))
+                        continue;
+                best = set;
+                *cost = time;
+        }
+        return best;
+}
+
+/* For each rest, is one more tile of `columns` positions better cut, too? */
+static unsigned rests_to_join(int columns)
+{
+        unsigned joins = 0;
+        for (int rest = 1; rest < columns && rest < REST_LEAST; rest++) {
+                int alone, together;
+                if (rest + columns <= REST_MOST && sizes_of(rest, columns, &alone) &&
+                    sizes_of(rest + columns, columns, &together) && together < alone + columns)
+                        joins |= 1u << rest;
+        }
+        return joins;
+}
+
+/* Is a bit of a constant set, by its number? */
+static struct loop_expr *bit_of(struct emit *e, unsigned bits, struct loop_expr *at)
+{
+        return emit_op_int(e, LOOP_REM, emit_op(e, LOOP_SHR, number(e, bits), at), 2);
+}
+
+/* Writes the rest, in tiles whose sizes are different. */
+static bool open_rest(struct kernel_state *s, int rows, struct loop_expr *at,
+                      struct loop_expr *rest, struct loop_expr *before,
+                      bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        const int columns = s->column.size, most = columns + REST_LEAST - 1;
+        bool good = true;
+        for (int i = 0; i < REST_SIZES && good; i++) {
+                unsigned rests = 0;             /* What is left then has a tile of this size. */
+                int cost;
+                for (int n = 1; n <= most && n <= REST_MOST; n++)
+                        rests |= (sizes_of(n, columns, &cost) >> i & 1) << n;
+                if (rest_sizes[i] < columns && rests)
+                        good = open_tiles(s, rows, rest_sizes[i], &at,
+                                          emit_let(s->e, "tiles", bit_of(s->e, rests, rest)),
+                                          before, tile);
+        }
+        return good;
+}
+
+/* Writes the rest in tiles of powers of two: less code. */
+static bool open_powers(struct kernel_state *s, int rows, struct loop_expr *at,
+                        struct loop_expr *end, struct loop_expr *before,
+                        bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        const int columns = s->column.size;
+        int less = 1;
+        bool good = true;
+        while (2 * less < columns)
+                less *= 2;
+        for (; less >= 1 && less < columns && good; less /= 2) {
+                struct loop_expr *count = emit_op_int(e, LOOP_DIV, minus(e, end, at), less);
+                count = less > 1 ? emit_let(e, "tiles", count) : count;
+                good = open_tiles(s, rows, less, &at, count, before, tile);
+        }
+        return good;
+}
+
+/* Writes a row of tiles whose positions a run gives: positions `at` to `end`, of which the first
+ * tile has number `before`. */
+static bool open_row(struct kernel_state *s, int rows, struct loop_expr *at, struct loop_expr *end,
+                     struct loop_expr *before,
+                     bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        const int columns = s->column.size;
+        struct loop_expr *count = emit_op_int(e, LOOP_DIV, minus(e, end, at), columns),
+                         *rest = NULL;
+        const bool fine = !s->few_rests && columns + REST_LEAST - 1 <= REST_MOST;
+        count = columns > 1 ? emit_let(e, "tiles", count) : count;
+        if (fine && columns > 1) {
+                rest = emit_let(e, "rest", minus(e, minus(e, end, at), times(e, count, columns)));
+                const unsigned joins = rests_to_join(columns);
+                if (joins) {
+                        struct loop_expr *less =
+                                emit_let(e, "less", minimum(e, count, bit_of(e, joins, rest)));
+                        count = emit_let(e, "tiles", minus(e, count, less));
+                        rest = emit_let(e, "rest", plus(e, rest, times(e, less, columns)));
+                }
+        }
+        if (!open_tiles(s, rows, columns, &at, count, before, tile))
+                return false;
+        return columns == 1 ? true
+               : fine       ? open_rest(s, rows, at, rest, before, tile)
+                            : open_powers(s, rows, at, end, before, tile);
+}
+
+/* Writes the tiles in the rows of tiles from..to where a run gives the positions. */
+static bool open_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
+                           bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        bool good = true;
+        if (s->spatial_count == 1) {
+                struct loop_expr *end =
+                        to == s->open_tiles
+                                ? s->open
+                                : emit_let(e, "end",
+                                           minimum(e, times(e, to, s->column.size), s->open));
+                return open_row(s, 1, times(e, from, s->column.size), end, number(e, 0), tile);
+        }
+        for (int r = 1; r >= 0 && good; r--) {
+                struct loop_expr *row;
+                if (!state_tiles(s, &s->row, r, "row", from, to, &row,
+                                 &s->position[s->spatial_count - 2]))
+                        continue;
+                good = open_row(s, tiling_size(&s->row, r), number(e, 0), s->open,
+                                times(e, minus(e, row, from), s->column.count), tile);
+                emit_end(e);
+        }
+        return good;
+}
+
+bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
+                     bool (*tile)(struct kernel_state *s, int rows, int columns))
+{
+        struct emit *e = s->e;
+        bool one = s->spatial_count == 1, good = true;
+        struct loop_expr *row = number(e, 0), *column = number(e, 0);
+        if (s->open)
+                return open_each_tile(s, from, to, tile);
+        for (int r = 1; r >= 0 && good; r--) {
+                if (one ? !r
+                        : !state_tiles(s, &s->row, r, "row", from, to, &row,
+                                       &s->position[s->spatial_count - 2]))
+                        continue;
+                for (int c = 1; c >= 0 && good; c--) {
+                        if (s->enter && (c ? s->column.large : s->column.large < s->column.count))
+                                s->enter(s, tiling_size(&s->row, r), tiling_size(&s->column, c));
+                        struct loop_expr *begin = one ? from : number(e, 0);
+                        struct loop_expr *end = one ? to : number(e, s->column.count);
+                        if (!state_tiles(s, &s->column, c, "column", begin, end, &column,
+                                        &s->position[s->spatial_count - 1]))
+                                continue;
+                        struct loop_expr *before = emit_op(e, LOOP_SUB, one ? column : row, from);
+                        s->tile_number =
+                                one ? before : plus(e, times(e, before, s->column.count), column);
+                        good = tile(s, tiling_size(&s->row, r), tiling_size(&s->column, c));
+                        emit_end(e);
+                }
+                if (!one)
+                        emit_end(e);
+        }
+        return good;
+}
+
+bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct loop_expr **to)
+{
+        struct emit *e = s->e;
+        int64_t strip = s->schedule.strip;
+        if (!strip || strip >= (s->spatial_count == 1 ? s->column.count : s->row.count))
+                return false;
+        struct loop_expr *at = emit_for(e, "strip", *from, *to);
+        emit_loop(e, strip, false);
+        *to = emit_let(e, "strip_end", minimum(e, plus(e, at, number(e, strip)), *to));
+        *from = at;
+        return true;
+}
+
+/* Merges the spatial dimensions into one, where they can be iterated as one. */
+static void flatten(struct kernel_state *s)
+{
+        struct spatial one = s->spatial[s->spatial_count - 1];
+        if (s->open || s->border || (s->prologue && prologue_has_halo(s->prologue)))
+                return;
+        unsigned splits = emit_local(s->e, s->result)->splits;
+        for (int d = s->spatial_count - 1; d >= 0; d--) {
+                const struct spatial *old = &s->spatial[d];
+                bool last = d == s->spatial_count - 1;
+                if (old->window != 1 || (!last && splits >> (2 + d + 1) & 1) ||
+                    (!last && old->extent > 1 && (old->x_step != one.x_step * one.extent ||
+                                                  old->y_step != one.y_step * one.extent)))
+                        return;
+                if (!last)
+                        one.extent *= old->extent;
+        }
+        s->spatial[0] = one;
+        s->spatial_count = 1;
+}
+
+void state_spatial(struct kernel_state *s, int window)
+{
+        const struct type *y = op_result(s->op)->type, *w = op_operand(s->op, 1)->type;
+        const int64_t *strides = op_ints(s->op, "strides", NULL);
+        const int64_t *dilations = op_ints(s->op, "dilations", NULL);
+        s->spatial_count = s->rank - 3;
+        dim_t last = y->dims[s->rank - 2];
+        s->open = dim_is_static(last) ? NULL : emit_dim(s->e, last);
+        for (int d = 0; d < s->spatial_count; d++)
+                s->spatial[d] =
+                        (struct spatial){ .extent = dim_bound(op_module(s->op), y->dims[2 + d]),
+                                          .window = type_extent(w, window + d),
+                                          .x_step = s->x.stride[2 + d] * strides[d],
+                                          .x_window = s->x.stride[2 + d] * dilations[d],
+                                          .y_step = s->y.stride[2 + d] };
+        if (s->prologue)
+                prologue_spatial(s);
+        if (s->schedule.flat)
+                flatten(s);
+}
+
+void state_tiling(struct kernel_state *s)
+{
+        int k = s->spatial_count;
+        s->column = tiling_even(s->spatial[k - 1].extent, s->schedule.columns);
+        s->row = tiling_even(k > 1 ? s->spatial[k - 2].extent : 1, s->schedule.rows);
+}
+
+struct loop_expr *state_x(struct kernel_state *s)
+{
+        struct emit *e = s->e;
+        struct loop_expr *x = s->x_start;
+        if (access_is_known(&s->x, 0))
+                x = plus(e, x, times(e, s->image, s->x.stride[0]));
+        for (int d = 0; d < s->spatial_count; d++)
+                x = plus(e, x, times(e, s->position[d], s->spatial[d].x_step));
+        return x;
+}
+
+void state_index(struct kernel_state *s, int row, int column, struct loop_expr **index)
+{
+        int first = s->rank - 1 - s->spatial_count, last = s->rank - 2;
+        for (int d = 0; d < s->rank; d++)
+                index[d] = number(s->e, 0);
+        index[0] = s->image;
+        for (int d = 0; d < s->spatial_count; d++)
+                index[first + d] = s->position[d];
+        index[last] = plus(s->e, index[last], number(s->e, column));
+        if (s->spatial_count > 1)
+                index[last - 1] = plus(s->e, index[last - 1], number(s->e, row));
+}
