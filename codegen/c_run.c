@@ -90,10 +90,8 @@ static void put_check(struct c_writer *w, const char *error)
 
 static bool is_counted(const struct c_writer *w, const struct loop_variable *v)
 {
-        for (int i = 0; i < w->p->extent_count; i++)
-                if (w->p->extents[i].variable == v)
-                        return w->p->extents[i].counted;
-        return false;
+        const int extent = loop_extent_number(w->p, v);
+        return extent >= 0 && w->p->extents[extent].counted;
 }
 
 /* Opens a condition that the extents of a run which may be 0 are not, where a port has some;

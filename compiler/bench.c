@@ -35,14 +35,6 @@ struct benching {
         struct harness_times whole, each;
 };
 
-static int entry_called(const struct loop_program *p, const char *name)
-{
-        int e = p && p->entry_count > 1 ? p->entry_count - 1 : -1;
-        while (e >= 0 && strcmp(p->entries[e].name, name) != 0)
-                e--;
-        return e;
-}
-
 /* Reads "kernels", "5", "step", an entry, and several of these in any order. */
 static bool parse(struct benching *b, struct run *run)
 {
@@ -50,18 +42,23 @@ static bool parse(struct benching *b, struct run *run)
         for (const char *p = run->options.bench; *p;) {
                 size_t length = strcspn(p, ",");
                 int64_t seconds;
+                int e;
                 char *word = arena_printf(run->arena, "%.*s", (int)length, p);
                 if (!strcmp(word, "kernels")) {
                         b->kernels = true;
-                } else if (entry_called(run->state.program, word) >= 0) {
-                        b->entry = entry_called(run->state.program, word);
+                } else if ((e = entry_called(run->state.program, word, strlen(word))) >= 0) {
+                        b->entry = e;
                 } else if (int_parse(word, &seconds) && seconds > 0 && seconds <= SECONDS_MAX) {
                         b->seconds = (double)seconds;
                 } else {
                         diag_error(&run->diag, EXIT_USAGE,
-                                   "--bench wants seconds from 1 to %d, kernels, or both, as in "
+                                   "--bench wants seconds from 1 to %d, kernels, or both%s, as in "
                                    "--bench=kernels,5, not '%s'",
-                                   SECONDS_MAX, text_argument(run->arena, run->options.bench));
+                                   SECONDS_MAX,
+                                   run->state.program && run->state.program->entry_count > 1
+                                           ? ", or an entry"
+                                           : "",
+                                   text_argument(run->arena, run->options.bench));
                         return false;
                 }
                 p += length + (p[length] == ',');

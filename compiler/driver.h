@@ -57,8 +57,6 @@ bool set_limits(struct run *run);
 bool prepare_context(struct run *run);
 bool choose_names(struct run *run);
 
-/* Applies --dim and --input to the symbols of a .dnn text (bind.c). Symbols stay open with
- * --emit=ir only. */
 /* Reads the bytes of the model, and imports them: as the module, or as a function of that name into
  * the module that is there (read.c). */
 bool read_bytes(struct run *run);
@@ -66,6 +64,8 @@ bool import_onnx(struct run *run, struct model_facts *facts, const char *entry);
 /* Imports what --entry says; reports what is for one entry alone. */
 bool entries_read(struct run *run);
 bool entries_check(struct run *run);
+/* Returns the number of the entry of this name, of several; -1: there is none. */
+int entry_called(const struct loop_program *p, const char *name, size_t length);
 /* Takes ENTRY= off an option's argument, where the program has several entries. Returns the entry's
  * number, 0 without it, or -1 after an error: none is called that. */
 int entry_named(struct run *run, const char *option, const char **argument);
@@ -80,6 +80,8 @@ const struct target *other_machine(const struct run *run);
 bool state_ports(struct run *run, struct quantized_ports *ports);
 /* Does what --state says. */
 bool state_bind(struct run *run);
+/* Applies --dim and --input to the symbols of a .dnn text (bind.c). Symbols stay open with
+ * --emit=ir only. */
 bool bind_symbols(struct module *m, const struct options *options, struct arena *arena,
                   struct diag *diag);
 

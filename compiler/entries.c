@@ -157,6 +157,15 @@ bool entries_check(struct run *run)
 
 /* ---- the data of an entry ---- */
 
+int entry_called(const struct loop_program *p, const char *name, size_t length)
+{
+        int e = p && p->entry_count > 1 ? p->entry_count - 1 : -1;
+        while (e >= 0 && (strlen(p->entries[e].name) != length ||
+                          strncmp(p->entries[e].name, name, length) != 0))
+                e--;
+        return e;
+}
+
 int entry_named(struct run *run, const char *option, const char **argument)
 {
         const struct loop_program *p = run->state.program;
@@ -164,15 +173,14 @@ int entry_named(struct run *run, const char *option, const char **argument)
         const size_t length = equal ? (size_t)(equal - *argument) : 0;
         if (p->entry_count == 1 || !equal || memchr(*argument, '/', length))
                 return 0;
-        struct suggest known = suggest_new(run->arena, *argument, length);
-        for (int e = 0; e < p->entry_count; e++) {
-                const char *name = p->entries[e].name;
-                suggest_add(&known, name);
-                if (strlen(name) == length && !strncmp(name, *argument, length)) {
-                        *argument = equal + 1;
-                        return e;
-                }
+        const int entry = entry_called(p, *argument, length);
+        if (entry >= 0) {
+                *argument = equal + 1;
+                return entry;
         }
+        struct suggest known = suggest_new(run->arena, *argument, length);
+        for (int e = 0; e < p->entry_count; e++)
+                suggest_add(&known, p->entries[e].name);
         diag_error(&run->diag, EXIT_USAGE,
                    "%s %s: want DIR or ENTRY=DIR, and no entry is called that%s", option,
                    text_argument(run->arena, *argument), suggest_text(&known, true));

@@ -170,12 +170,13 @@ static bool take_extents(struct observed *o, const char *sample, const struct sa
                 o->extents[i] = -1;
         for (int k = 0; k < o->input_count; k++) {
                 const struct loop_buffer *b = o->inputs[k];
-                for (int d = 0; b->extents && d < b->type->rank; d++)
-                        for (int i = 0; b->extents[d]->op == LOOP_VARIABLE && i < p->extent_count;
-                             i++)
-                                if (p->extents[i].variable == b->extents[d]->variable &&
-                                    o->extents[i] < 0)
-                                        o->extents[i] = samples_shape(s, k)[d];
+                for (int d = 0; b->extents && d < b->type->rank; d++) {
+                        const int i = b->extents[d]->op == LOOP_VARIABLE
+                                              ? loop_extent_number(p, b->extents[d]->variable)
+                                              : -1;
+                        if (i >= 0 && o->extents[i] < 0)
+                                o->extents[i] = samples_shape(s, k)[d];
+                }
         }
         for (int i = 0; i < p->extent_count; i++)
                 if (o->extents[i] < 0)  /* No input tells it. */

@@ -77,11 +77,7 @@ static const char *port_text(struct test *t, const struct loop_buffer *b)
 
 static int extent_of(const struct test *t, const struct loop_expr *e)
 {
-        const struct loop_program *p = t->run->state.program;
-        for (int i = 0; e->op == LOOP_VARIABLE && i < p->extent_count; i++)
-                if (p->extents[i].variable == e->variable)
-                        return i;
-        return -1;
+        return e->op == LOOP_VARIABLE ? loop_extent_number(t->run->state.program, e->variable) : -1;
 }
 
 /* Takes the values of extents from a port's file: each dimension that is an extent itself says its

@@ -113,6 +113,14 @@ int loop_entry_extents(const struct loop_program *p, int numbers[EXTENTS_MAX])
         return count;
 }
 
+int loop_extent_number(const struct loop_program *p, const struct loop_variable *v)
+{
+        for (int i = 0; i < p->extent_count; i++)
+                if (p->extents[i].variable == v)
+                        return i;
+        return -1;
+}
+
 /* Returns the value of an index expression over the program's extents. */
 static int64_t value_of(const struct loop_program *p, const struct loop_expr *e,
                         const int64_t *values)
@@ -130,10 +138,9 @@ static int64_t value_of(const struct loop_program *p, const struct loop_expr *e,
         case LOOP_MAX: return args[0] > args[1] ? args[0] : args[1];
         default: break;
         }
-        for (int i = 0; i < p->extent_count && e->op == LOOP_VARIABLE; i++)
-                if (p->extents[i].variable == e->variable)
-                        return values[i];
-        return 0;                       /* The verifier lets nothing else stand there. */
+        /* The verifier lets nothing else stand there. */
+        const int extent = e->op == LOOP_VARIABLE ? loop_extent_number(p, e->variable) : -1;
+        return extent >= 0 ? values[extent] : 0;
 }
 
 void loop_extent_next(struct loop_program *p, int entry, int extent, struct loop_expr *next)

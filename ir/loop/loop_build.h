@@ -26,6 +26,8 @@ int loop_entry_extents(const struct loop_program *p, int numbers[EXTENTS_MAX]);
 int loop_given_extents(const struct loop_program *p);
 /* Returns the number of the first extent that is state; these stand last. */
 int loop_first_kept(const struct loop_program *p);
+/* Returns the number of the program's extent that this variable holds; -1: it holds none. */
+int loop_extent_number(const struct loop_program *p, const struct loop_variable *v);
 /* Returns the next value of an extent behind a run of the entry; NULL: it stays what it is. */
 static inline struct loop_expr *loop_next_extent(const struct loop_entry *entry, int extent)
 {

@@ -190,10 +190,8 @@ static bool check_declaration(struct verifier *v, const struct loop_stmt *s, int
 static bool is_counted_extent(const struct verifier *v, const struct loop_variable *x)
 {
         const struct loop_program *p = v->function->kind == FUNCTION_MAIN ? v->program : NULL;
-        for (int i = 0; p && i < p->extent_count; i++)
-                if (p->extents[i].variable == x)
-                        return p->extents[i].counted;
-        return false;
+        const int extent = p ? loop_extent_number(p, x) : -1;
+        return extent >= 0 && p->extents[extent].counted;
 }
 
 static bool check_set(struct verifier *v, const struct loop_stmt *s)

@@ -416,11 +416,12 @@ struct loop_expr *dim_in_main(struct lowering *l, dim_t d)
 /* Gives extents that are state their next values behind a run of f. */
 static void keep_extents(struct lowering *l, const struct function *f)
 {
-        for (int i = 0; i < f->next_count; i++)
-                for (int k = 0; k < l->p->extent_count; k++)
-                        if (l->p->extents[k].variable == l->extents[f->next_extents[i].symbol])
-                                loop_extent_next(l->p, l->p->at, k,
-                                                 dim_in_main(l, f->next_extents[i].next));
+        for (int i = 0; i < f->next_count; i++) {
+                const struct next_extent *next = &f->next_extents[i];
+                const int extent = loop_extent_number(l->p, l->extents[next->symbol]);
+                if (extent >= 0)
+                        loop_extent_next(l->p, l->p->at, extent, dim_in_main(l, next->next));
+        }
 }
 
 /* Gives a port the shape of a run. */
