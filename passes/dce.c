@@ -107,8 +107,11 @@ static void find_needed(const struct op_loop *loop, bool *needed, struct arena *
         const struct region *body = loop->yield->region;
         bool *next = needed + (loop->go != NULL);
         struct needs n = { .arena = arena };
-        for (struct op *op = body->first; op; op = op->next)
-                op->number = 0;
+        for (struct op *op = body->first; op; op = op->next) {
+                op->number = op->code == OP_counted;    /* It gives types their extents. */
+                if (op->number)
+                        need_operands(&n, op);
+        }
         for (int i = 0; i < loop->yield->operand_count; i++)
                 if (needed[i])
                         need(&n, op_operand(loop->yield, i));

@@ -49,9 +49,12 @@ static bool is_free_to_go(const struct op *op, const struct region *body, bool r
                 const struct value *v = op_operand(op, i);
                 bool along = v && v->kind == VALUE_RESULT && v->op->region == body &&
                              v->op->number == FREE_TO_GO;
-                if (v && value_is_inside(v, body) && !along)
+                if (v && ((value_is_inside(v, body) && !along) || region_counts(body, v->type)))
                         return false;
         }
+        for (int i = 0; i < op->result_count; i++)
+                if (region_counts(body, op->results[i].type))
+                        return false;
         return true;
 }
 

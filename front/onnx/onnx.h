@@ -122,9 +122,11 @@ const Onnx__GraphProto *onnx_graph_attribute(struct onnx_import *im, struct onnx
 struct value *onnx_tensor(struct onnx_import *im, const Onnx__TensorProto *t, const char *what);
 
 /* Imports the nodes of a subgraph without inputs into the region, which yields the subgraph's
- * outputs. Where one is of texts, it yields their bytes, and texts[output] becomes true. */
+ * outputs. Where one is of texts, it yields their bytes, and texts[output] becomes true. Where one
+ * is a sequence or an optional, that becomes lists[output], and the region yields a bool in its
+ * place. */
 bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,
-                   bool *texts);
+                   bool *texts, struct value **lists);
 /* Imports the same nodes into the current region, as for a branch that is known at compile time;
  * sets outputs[output_count]. */
 bool onnx_inline_graph(struct onnx_import *im, const Onnx__GraphProto *g,

@@ -6,6 +6,7 @@
  * INDEX. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
+#include "front/onnx/onnx_stack.h"
 #include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
@@ -60,8 +61,7 @@ static int find_joints(struct onnx_import *im, const struct op *op, struct joint
                 if (t == other)
                         continue;
                 if (t->kind != TYPE_TENSOR || other->kind != TYPE_TENSOR ||
-                    t->rank != other->rank || t->element != other->element ||
-                    im->b.region->owner)
+                    t->rank != other->rank || t->element != other->element)
                         return -1;
                 for (int d = 0; d < t->rank; d++) {
                         bool same = dim_equal(t->dims[d], other->dims[d]);
@@ -116,9 +116,9 @@ static bool move_branch(struct onnx_import *im, const struct op *from, struct op
 }
 
 /* Builds the operation anew with results at the bounds of both branches, from whose beginnings the
- * outputs are taken, as far as the branch that ran goes. */
+ * `values`, one for each result, are taken, as far as the branch that ran goes. */
 static bool join_branches(struct onnx_import *im, struct onnx_node *n, struct op *op,
-                          const struct joint *joints, int extents)
+                          const struct joint *joints, int extents, struct value **values)
 {
         const int results = op->result_count;
         const struct type **types =
@@ -137,17 +137,134 @@ static bool join_branches(struct onnx_import *im, struct onnx_node *n, struct op
         if (!op_infer(im->m, joined, im->diag))
                 return false;
         int at = results;
-        for (int i = 0; i < n->output_count; i++) {
+        for (int i = 0; i < results; i++) {
+                const int output = i < n->output_count ? i : n->output_count - 1;
                 struct value *v = &joined->results[i];
                 for (int d = 0; joints[i].bound && d < value_rank(v); d++) {
                         if (!(joints[i].differ >> d & 1))
                                 continue;
-                        dim_t found = onnx_counted(im, n, i, d, &joined->results[at++],
+                        dim_t found = onnx_counted(im, n, output, d, &joined->results[at++],
                                                    type_extent(joints[i].bound, d));
                         if (dim_equal(found, DIM_NONE) || !(v = onnx_first(im, v, d, found)))
                                 return false;
                 }
-                n->outputs[i] = v;
+                values[i] = v;
+        }
+        return true;
+}
+
+/* ---- branches that yield sequences ---- */
+
+/* An output that is no tensor: lists of as many items in both branches are these items, others
+ * have a form. */
+struct listing {
+        struct value *values[2];        /* What each branch yields; NULL: the output is a tensor. */
+        int items;                      /* So many items, or -1. */
+        struct onnx_form form;
+        int parts;                      /* It takes so many results. */
+};
+
+/* Finds how an output goes through the branches, one of which yields no tensor. */
+static bool read_listing(struct onnx_import *im, struct onnx_node *n, struct listing *l)
+{
+        int counts[2];
+        bool lists = true;
+        for (int i = 0; i < 2; i++) {
+                lists &= l->values[i]->type->kind == TYPE_SEQUENCE && !onnx_stack_of(l->values[i]);
+                if (lists)
+                        onnx_sequence_items(l->values[i], &counts[i]);
+        }
+        l->form = onnx_form_of(im, l->values[0]);
+        struct onnx_form other = onnx_form_of(im, l->values[1]);
+        l->items = lists && counts[0] == counts[1] && l->form.element == other.element ? counts[0]
+                                                                                     : -1;
+        l->parts = l->items;
+        if (l->items >= 0)
+                return true;
+        if (!onnx_form_join(im, n, &l->form, &other))
+                return false;
+        if (l->form.is_optional && l->form.is_sequence && !l->form.known) {
+                l->form.known = true;   /* It is empty where it is there. */
+                l->form.room = 1;
+        }
+        l->parts = onnx_form_parts(&l->form);
+        return true;
+}
+
+/* Moves a branch into another operation, where it yields the parts of lists. */
+static bool spread_branch(struct onnx_import *im, struct onnx_node *n, const struct op *from,
+                          struct op *to, int which, const struct listing *listings)
+{
+        struct region *branch = from->regions[which];
+        struct op *old = branch->last;
+        struct onnx_region outer = onnx_region_enter(im, branch);
+        struct value **yields =
+                arena_array(im->arena, (size_t)to->result_count + STACK_PARTS, sizeof *yields);
+        int count = 0;
+        bool ok = true;
+        im->b.before = old;
+        for (int i = 0; i < from->result_count && ok; i++) {
+                const struct listing *l = &listings[i];
+                int items = 1;
+                struct value *v = op_operand(old, i), *const *parts = &v;
+                if (l->values[0] && l->items < 0)
+                        ok = onnx_form_spread(im, n, l->values[which], &l->form, yields + count);
+                else if (l->values[0])
+                        parts = onnx_sequence_items(l->values[which], &items);
+                if (!l->values[0] || l->items >= 0)
+                        for (int k = 0; k < items; k++)
+                                yields[count + k] = parts[k];
+                count += l->values[0] ? l->parts : 1;
+        }
+        im->b.before = NULL;
+        onnx_region_leave(im, outer);
+        outer = onnx_region_enter(im, op_add_region(to, which));
+        struct op *yield = ok ? build_yield(&im->b, yields, count) : NULL;
+        while (yield && branch->first != old)
+                op_move_before(branch->first, yield);
+        onnx_region_leave(im, outer);
+        return yield != NULL;
+}
+
+/* Returns the operation with a result for each part of a list, or NULL after an error. */
+static struct op *spread_lists(struct onnx_import *im, struct onnx_node *n, struct op *op,
+                               struct value *const *const *lists, struct listing *listings)
+{
+        struct value *c = op_operand(op, 0);
+        int results = 0;
+        for (int i = 0; i < op->result_count; i++) {
+                struct listing *l = &listings[i];
+                for (int k = 0; k < 2 && (lists[0][i] || lists[1][i]); k++)
+                        l->values[k] = lists[k][i] ? lists[k][i]
+                                                   : op_operand(op->regions[k]->last, i);
+                if (l->values[0] && !read_listing(im, n, l))
+                        return NULL;
+                results += l->values[0] ? l->parts : 1;
+        }
+        const struct type **types = arena_array(im->arena, (size_t)results + 1, sizeof *types);
+        for (int i = 0; i < results; i++)
+                types[i] = c->type;     /* It is a placeholder. */
+        struct op *wide = op_build_results(&im->b, OP_if, &c, 1, NULL, types, results, 2);
+        if (!wide || !spread_branch(im, n, op, wide, 0, listings) ||
+            !spread_branch(im, n, op, wide, 1, listings))
+                return NULL;
+        op_erase(op);
+        return wide;
+}
+
+/* Sets the node's outputs, of which the values are the parts. */
+static bool take_lists(struct onnx_import *im, struct onnx_node *n, int count,
+                       const struct listing *listings, struct value *const *values)
+{
+        for (int i = 0; i < count; i++) {
+                const struct listing *l = &listings[i];
+                struct value *v = l->values[0] ? NULL : *values;
+                if (l->values[0])
+                        v = l->items >= 0 ? onnx_sequence_new(im, l->form.element, values, l->items)
+                                          : onnx_form_gather(im, &l->form, values);
+                if (i < n->output_count && !onnx_output(n, i, v))
+                        return false;
+                values += l->values[0] ? l->parts : 1;
         }
         return true;
 }
@@ -169,7 +286,8 @@ static const char *reason(struct onnx_import *im, const struct refusal *refusal)
 
 /* Imports a branch. What is said meanwhile is kept in *refusal, or said when all is well. */
 static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch,
-                          struct region *region, bool *texts, struct refusal *refusal)
+                          struct region *region, bool *texts, struct value **lists,
+                          struct refusal *refusal)
 {
         struct onnx_model *model = im->model;
         struct onnx_import before = *im;
@@ -180,7 +298,7 @@ static bool import_branch(struct onnx_import *im, const Onnx__GraphProto *branch
         if (kept)
                 im->diag->stream = kept;
         model->contradicted = false;
-        bool ok = onnx_subgraph(im, branch, region, texts);
+        bool ok = onnx_subgraph(im, branch, region, texts, lists);
         if (kept)
                 fclose(kept);
         im->diag->stream = diag.stream;
@@ -232,16 +350,26 @@ static bool fail_branch(struct onnx_import *im, struct onnx_node *n, struct op *
         return ok;
 }
 
+static bool any_list(struct value *const *lists, int count)
+{
+        bool any = false;
+        for (int i = 0; i < count; i++)
+                any |= lists[i] != NULL;
+        return any;
+}
+
 /* Imports both branches: the second one too when the first is not supported, so that its nodes are
  * listed. */
 static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct op *op,
-                            const Onnx__GraphProto *const *branches, bool **texts)
+                            const Onnx__GraphProto *const *branches, bool **texts,
+                            struct value **const *lists)
 {
         struct refusal refusals[2] = { { 0 } };
         bool ok[2], skipped = false, failed = false;
         for (int i = 0; i < 2 && !failed; i++) {
                 op_add_region(op, i);
-                ok[i] = import_branch(im, branches[i], op->regions[i], texts[i], &refusals[i]);
+                ok[i] = import_branch(im, branches[i], op->regions[i], texts[i], lists[i],
+                                      &refusals[i]);
                 skipped |= !ok[i] && im->model->skip;
                 failed = !ok[i] && !im->model->skip && !refusals[i].misfit;
         }
@@ -250,7 +378,10 @@ static bool import_branches(struct onnx_import *im, struct onnx_node *n, struct 
                 onnx_invalid(im, n, "neither branch is for these shapes: %s",
                              reason(im, &refusals[0]));
         for (int i = 0; i < 2 && !failed && !skipped; i++)
-                if (!ok[i] && ok[!i]) {
+                if (!ok[i] && ok[!i] && any_list(lists[!i], op->result_count)) {
+                        failed = !onnx_invalid(im, n, "the %s branch is not for these shapes: %s",
+                                               i ? "else" : "then", reason(im, &refusals[i]));
+                } else if (!ok[i] && ok[!i]) {
                         ok[i] = fail_branch(im, n, op, i, &refusals[i]);
                         texts[i] = texts[!i];
                 }
@@ -301,6 +432,14 @@ static bool take_texts(struct onnx_import *im, struct onnx_node *n, int count, c
         return true;
 }
 
+static bool any_texts(bool *const *texts, int count)
+{
+        bool any = false;
+        for (int i = 0; i < count; i++)
+                any |= texts[0][i] || texts[1][i];
+        return any;
+}
+
 static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct value *c,
                         const Onnx__GraphProto *const *branches)
 {
@@ -320,22 +459,35 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
                 return false;
         bool *texts[2] = { arena_array(im->arena, (size_t)count, sizeof *texts[0]),
                            arena_array(im->arena, (size_t)count, sizeof *texts[0]) };
-        if (!import_branches(im, n, op, branches, texts) || !fit_texts(im, n, op, count, texts))
+        struct value **lists[2] = { arena_array(im->arena, (size_t)count, sizeof *lists[0]),
+                                    arena_array(im->arena, (size_t)count, sizeof *lists[0]) };
+        struct listing *listings = arena_array(im->arena, (size_t)count, sizeof *listings);
+        if (!import_branches(im, n, op, branches, texts, lists) ||
+            !fit_texts(im, n, op, count, texts))
                 return false;
-        struct joint *joints = arena_array(im->arena, (size_t)count, sizeof *joints);
+        if (any_list(lists[0], count) || any_list(lists[1], count)) {
+                if (any_texts(texts, count))
+                        return onnx_unsupported(im, n, "it makes texts beside a sequence");
+                if (!(op = spread_lists(im, n, op, (struct value *const *const *)lists, listings)))
+                        return false;
+        }
+        const int results = op->result_count;
+        struct value **values = arena_array(im->arena, (size_t)results + 1, sizeof *values);
+        struct joint *joints = arena_array(im->arena, (size_t)results + 1, sizeof *joints);
         int extents = find_joints(im, op, joints);
         for (int i = 0; i < count; i++)
                 if (texts[0][i] && joints[i].differ)
                         return onnx_unsupported(im, n, "output %d has more texts in one branch", i);
-        if (extents > 0)
-                return join_branches(im, n, op, joints, extents) &&
-                       take_texts(im, n, count, texts[0]);
-        if (!check_branches(im, n, op) ||
-            !op_infer(im->m, op, im->diag))
-                return false;
-        for (int i = 0; i < n->output_count; i++)
-                n->outputs[i] = &op->results[i];
-        return take_texts(im, n, count, texts[0]);
+        if (extents > 0) {
+                if (!join_branches(im, n, op, joints, extents, values))
+                        return false;
+        } else {
+                if (!check_branches(im, n, op) || !op_infer(im->m, op, im->diag))
+                        return false;
+                for (int i = 0; i < results; i++)
+                        values[i] = &op->results[i];
+        }
+        return take_lists(im, n, count, listings, values) && take_texts(im, n, count, texts[0]);
 }
 
 bool onnx_import_if(struct onnx_import *im, struct onnx_node *n)

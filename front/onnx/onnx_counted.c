@@ -150,13 +150,11 @@ dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int 
         dim_t d = declared_symbol(im, n, output, dimension, &name);
         if (most == 0)
                 return dim_of(0);
-        if (im->b.region->owner || im->m->symbol_count >= EXTENTS_MAX) {
+        if (im->m->symbol_count >= EXTENTS_MAX) {
                 onnx_unsupported(im, n,
-                                 "the shape of output %d depends on run-time values, %s; declare it "
-                                 "in the model (value_info)",
-                                 output,
-                                 im->b.region->owner ? "in the body of a loop or a branch"
-                                                     : "as those of too many others do");
+                                 "the shape of output %d depends on run-time values, as those of "
+                                 "too many others do; declare it in the model (value_info)",
+                                 output);
                 return DIM_NONE;
         }
         if (most < 0 && (most = onnx_counted_most(im, n, output, dimension)) < 0)
@@ -170,6 +168,41 @@ dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int 
                 s->counted = true;
         }
         return build_counted(&im->b, compose_cast(im->c, count, E_I64), d) ? d : DIM_NONE;
+}
+
+dim_t onnx_counted_as(struct onnx_import *im, const char *name, struct value *count, int64_t most)
+{
+        struct amount amounts[AMOUNTS_MAX];
+        int known;
+
+        if (value_is_constant(count))
+                return dim_of(constant_element(count->constant, 0).i);
+        if (value_amounts(im->m, count, amounts, &known) && known == 1)
+                return amount_dim(amounts[0]);
+        if (im->m->symbol_count >= EXTENTS_MAX) {
+                onnx_error(im, "'%s': a run counts more than %d extents",
+                           text_safe(im->arena, name, strlen(name)), EXTENTS_MAX);
+                return DIM_NONE;
+        }
+        dim_t d = dim_counted(im->m, arena_string(im->m->arena, name), most);
+        return build_counted(&im->b, count, d) ? d : DIM_NONE;
+}
+
+int64_t onnx_length_most(struct onnx_import *im, struct onnx_node *n, int output, int64_t most)
+{
+        const char *name = arena_printf(im->arena, "%s_count",
+                                        onnx_string(im->arena, n->proto->output[output]));
+        struct onnx_binding *b = map_get(im->model->dims, name, strlen(name));
+        if (b && b->at_run) {
+                b->used = true;
+                return most < 0 ? b->extent : compose_min(most, b->extent);
+        }
+        if (most < 0)
+                onnx_unsupported(im, n,
+                                 "only a run tells how many items output %d, a sequence, has: "
+                                 "bound their number by --dim %s=0..512",
+                                 output, text_safe(im->arena, name, strlen(name)));
+        return most;
 }
 
 struct value *onnx_element(struct onnx_import *im, struct value *v, int64_t i)
@@ -212,6 +245,44 @@ struct value *onnx_first(struct onnx_import *im, struct value *x, int axis, dim_
                 dims[d] = d == axis ? extent : x->type->dims[d];
         }
         return x ? build_slice(&im->b, x, starts, steps, dims) : NULL;
+}
+
+bool onnx_counted_parts(struct onnx_import *im, struct onnx_node *n, struct value *x, int axis,
+                        struct value *sizes, int count, struct value **parts)
+{
+        struct value *start = compose_integer(im->c, E_I64, 0);
+        int64_t ones[RANK_MAX], zeros[RANK_MAX] = { 0 };
+        const int rank = value_rank(x);
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < rank; d++) {
+                ones[d] = 1;
+                dims[d] = x->type->dims[d];
+        }
+        const int64_t most = dim_bound(im->m, dims[axis]);
+        for (int i = 0; i < count; i++) {
+                struct value *size = onnx_element(im, sizes, i), *starts[3];
+                const int output = i < n->output_count ? i : n->output_count - 1;
+                if (output != i || n->wanted[i]) {
+                        dims[axis] = onnx_counted(im, n, output, axis, size, most);
+                        if (dim_equal(dims[axis], DIM_NONE))
+                                return false;
+                        starts[0] = constant_ints(im->m, zeros, axis);
+                        starts[1] = compose_reshape(im->c, start, 1, (const dim_t[]){ dim_of(1) });
+                        starts[2] = constant_ints(im->m, zeros, rank - 1 - axis);
+                        struct value *operands[3] = { x, build_concat(&im->b, starts, 3, 0),
+                                                      constant_ints(im->m, ones, rank) };
+                        parts[i] = operands[1]
+                                           ? value_build(&im->b, OP_slice, operands, 3, NULL,
+                                                         compose_type(im->c, value_element(x),
+                                                                      rank, dims))
+                                           : NULL;
+                        if (!parts[i])
+                                return false;
+                }
+                start = compose_binary(im->c, OP_add, start, size);
+        }
+        return true;
 }
 
 static int64_t count_true(const struct value *flags)

@@ -534,16 +534,20 @@ bool onnx_repeat_graph(struct onnx_import *im, const Onnx__GraphProto *g,
 }
 
 bool onnx_subgraph(struct onnx_import *im, const Onnx__GraphProto *g, struct region *region,
-                   bool *texts)
+                   bool *texts, struct value **lists)
 {
         struct value **outputs = arena_array(im->arena, g->n_output, sizeof *outputs);
         struct onnx_region outer = onnx_region_enter(im, region);
         bool ok = onnx_inline_graph(im, g, NULL, 0, outputs, (int)g->n_output);
-        for (size_t i = 0; ok && i < g->n_output; i++)
+        for (size_t i = 0; ok && i < g->n_output; i++) {
                 if ((texts[i] = onnx_is_texts(outputs[i])))
                         outputs[i] = onnx_texts_bytes(outputs[i]);
-        ok = ok && onnx_want_tensors(im, g, outputs, 0, (int)g->n_output) &&
-             build_yield(&im->b, outputs, (int)g->n_output);
+                if (outputs[i]->type->kind == TYPE_TENSOR)
+                        continue;
+                lists[i] = outputs[i];
+                outputs[i] = compose_integer(im->c, E_BOOL, 0);
+        }
+        ok = ok && build_yield(&im->b, outputs, (int)g->n_output);
         onnx_region_leave(im, outer);
         return ok;
 }

@@ -132,6 +132,11 @@ bool onnx_is_declared(struct onnx_import *im, const struct onnx_node *n, int out
  * so that --dim has to bound it. DIM_NONE stands for an error. */
 dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int dimension,
                    struct value *count, int64_t most);
+/* Returns the extent that a run counts, at most `most`, where no node has it. */
+dim_t onnx_counted_as(struct onnx_import *im, const char *name, struct value *count, int64_t most);
+/* Returns how many items an output, a sequence, has at most: what --dim says, or `most`; -1 after
+ * an error, as none of both is known (most is -1). */
+int64_t onnx_length_most(struct onnx_import *im, struct onnx_node *n, int output, int64_t most);
 /* Finds how many flags are true: constant flags are counted, else it is the extent that the model
  * declares for that dimension of output 0. */
 bool onnx_how_many(struct onnx_import *im, struct onnx_node *n, const struct value *flags,
@@ -144,6 +149,11 @@ struct value *onnx_element(struct onnx_import *im, struct value *v, int64_t i);
  * or counted as onnx_counted says. */
 dim_t onnx_extent_of(struct onnx_import *im, struct onnx_node *n, int output, int dimension,
                      struct value *v, int64_t i);
+/* Sets parts[count], which lie one after the other along the axis of x, of the extents in `sizes`,
+ * <at least count x i64>. They are outputs of the node, of which those that it does not name are
+ * left out, or items of its only output. */
+bool onnx_counted_parts(struct onnx_import *im, struct onnx_node *n, struct value *x, int axis,
+                        struct value *sizes, int count, struct value **parts);
 /* Returns the first elements of x along the axis, as many as `extent`. */
 struct value *onnx_first(struct onnx_import *im, struct value *x, int axis, dim_t extent);
 /* Returns the positions of the true ones of flags <n x bool>: known ones, as many as the model

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The import begins here: bytes of a model file become a module with one function, main. */
 #include "front/onnx/onnx_model.h"
+#include "front/onnx/onnx_stack.h"
 #include "front/onnx/onnx_texts.h"
 
 #include <inttypes.h>
@@ -224,6 +225,22 @@ static void check_output_kinds(struct onnx_import *im, const struct wanted *w)
         }
 }
 
+/* Yields a sequence or an optional of which only a run knows how many items it has. */
+static bool yield_stack(struct onnx_import *im, struct yields *y, struct value *v,
+                        const char *port)
+{
+        const struct onnx_stack *s = onnx_stack_of(v);
+        struct value *rows, *shapes;
+        if (!onnx_stack_output(im, port, v, &rows, &shapes))
+                return false;
+        yield_one(im, y, rows, port);
+        if (shapes)
+                yield_one(im, y, shapes, arena_printf(im->m->arena, "%s.shapes", port));
+        if (s->present)
+                yield_one(im, y, s->present, arena_printf(im->m->arena, "%s.present", port));
+        return true;
+}
+
 /* Yields an output: a sequence is one for each item, "y.0", "y.1", ...; an optional without a value
  * is none. */
 static bool yield_output(struct onnx_import *im, struct yields *y, bytes_t name)
@@ -238,6 +255,8 @@ static bool yield_output(struct onnx_import *im, struct yields *y, bytes_t name)
                 yield_one(im, y, e->value, port);
                 return true;
         }
+        if (onnx_stack_of(e->value))
+                return yield_stack(im, y, e->value, port);
         int count;
         struct value *const *items = onnx_sequence_items(e->value, &count);
         for (int i = 0; i < count; i++)

@@ -19,8 +19,11 @@
  *   onnx_channel_block.c  blocks of channels in weights that onnxruntime reordered
  *   onnx_implied.c    shapes that follow from declarations of later values
  *   onnx_function.c   functions of the model: the graph of calls, attributes of a call
+ *   onnx_counted.c    extents that a run's data say; onnx_stack.c: sequences of which only a run
+ *                     knows the length
  *   onnx_graph.c      nodes one after the other, calls of functions, subgraphs
- *   onnx_op_*.c       importers, and those of control flow: onnx_control.c, onnx_loop.c
+ *   onnx_body.c       bodies of loops
+ *   onnx_op_*.c       importers, and those of control flow: onnx_control.c, onnx_loop.c, onnx_scan.c
  *   onnx_rows.c       the table of importers
  *   onnx_facts.c      what a model says of itself
  *   onnx_model.c      the entry point: header checks, inputs, outputs, the module */

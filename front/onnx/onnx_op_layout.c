@@ -111,41 +111,12 @@ static bool split_sizes(struct onnx_import *im, struct onnx_node *n, int64_t ext
 /* Splits into parts of extents that only a run knows. */
 static bool split_counted(struct onnx_import *im, struct onnx_node *n, int axis, int outputs)
 {
-        struct value *x = n->inputs[0], *sizes = onnx_operand_vector(im, n, 1),
-                     *start = compose_integer(im->c, E_I64, 0);
-        int64_t ones[RANK_MAX], zeros[RANK_MAX] = { 0 };
-        const int rank = value_rank(x);
-        dim_t dims[RANK_MAX];
+        struct value *sizes = onnx_operand_vector(im, n, 1);
 
         if (!sizes || value_extent(sizes, 0) != outputs)
                 return onnx_invalid(im, n, "split has not one value for each of %d outputs",
                                     outputs);
-        for (int d = 0; d < rank; d++) {
-                ones[d] = 1;
-                dims[d] = x->type->dims[d];
-        }
-        const int64_t most = dim_bound(im->m, dims[axis]);
-        for (int i = 0; i < outputs; i++) {
-                struct value *size = onnx_element(im, sizes, i), *starts[3];
-                if (i < n->output_count && n->wanted[i]) {
-                        dims[axis] = onnx_counted(im, n, i, axis, size, most);
-                        if (dim_equal(dims[axis], DIM_NONE))
-                                return false;
-                        starts[0] = constant_ints(im->m, zeros, axis);
-                        starts[1] = compose_reshape(im->c, start, 1, (const dim_t[]){ dim_of(1) });
-                        starts[2] = constant_ints(im->m, zeros, rank - 1 - axis);
-                        struct value *operands[3] = { x, build_concat(&im->b, starts, 3, 0),
-                                                      constant_ints(im->m, ones, rank) };
-                        if (!operands[1] ||
-                            !onnx_output(n, i,
-                                         value_build(&im->b, OP_slice, operands, 3, NULL,
-                                                     compose_type(im->c, value_element(x), rank,
-                                                                  dims))))
-                                return false;
-                }
-                start = add(im->c, start, size);
-        }
-        return true;
+        return onnx_counted_parts(im, n, n->inputs[0], axis, sizes, n->output_count, n->outputs);
 }
 
 bool onnx_import_split(struct onnx_import *im, struct onnx_node *n)
@@ -300,7 +271,7 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int6
                 /* Where only a run knows where it begins, or how far its steps reach, the run
                  * counts the elements. */
                 dim_t extent = x->type->dims[s->axes[i]];
-                if (n->opset >= 10 && !dim_is_static(extent) && !im->b.region->owner &&
+                if (n->opset >= 10 && !dim_is_static(extent) &&
                     (s->steps[i] != 1 || s->starts[i] < 0 ||
                      s->starts[i] > dim_least(im->m, extent)))
                         return slice_dynamic(im, n);

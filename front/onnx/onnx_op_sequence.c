@@ -5,7 +5,7 @@
 #include "base/size.h"
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
-#include "front/onnx/onnx_sequence.h"
+#include "front/onnx/onnx_stack.h"
 #include "front/compose/compose_move.h"
 
 /* Returns input i as a sequence, or NULL after an error. */
@@ -28,12 +28,19 @@ static bool position(struct onnx_import *im, const struct onnx_node *n, int i, i
         if (!onnx_operand_int(im, n, i, preset, &stated, &known))
                 return false;
         if (!known)
-                return onnx_unsupported(im, n, "the position is a run-time value, want a constant");
+                return onnx_unsupported(im, n, "the position is a run-time value");
         if (stated < -(int64_t)count || stated >= end)
                 return onnx_invalid(im, n, "position %lld in a sequence of %d items",
                                     (long long)stated, count);
         *at = (int)(stated < 0 ? stated + count : stated);
         return true;
+}
+
+/* Does only a run know the sequence, or the position that input i is? */
+static bool only_run_knows(const struct onnx_node *n, const struct onnx_sequence *list, int i)
+{
+        const struct value *at = onnx_input(n, i);
+        return list && (list->stack || (at && !value_is_constant(at)));
 }
 
 /* ---- making sequences ---- */
@@ -64,8 +71,12 @@ bool onnx_import_sequence_insert(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_sequence *list = sequence(im, n, 0);
         int at;
-        if (!list || !onnx_want_element(im, n, 1, list->value.type->of->element) ||
-            !position(im, n, 2, list->count, list->count + 1, list->count, &at))
+        if (!list || !onnx_want_element(im, n, 1, list->value.type->of->element))
+                return false;
+        if (only_run_knows(n, list, 2))
+                return onnx_output(n, 0, onnx_stack_insert(im, n, &list->value, n->inputs[1],
+                                                           onnx_input(n, 2)));
+        if (!position(im, n, 2, list->count, list->count + 1, list->count, &at))
                 return false;
         struct onnx_room *room = list->room;
         if (at < list->count || room->used > list->count || room->used == room->size)
@@ -84,6 +95,9 @@ bool onnx_import_sequence_erase(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_sequence *list = sequence(im, n, 0);
         int at;
+        if (only_run_knows(n, list, 1))
+                return onnx_output(n, 0,
+                                   onnx_stack_erase(im, n, &list->value, onnx_input(n, 1)));
         if (!list || !position(im, n, 1, list->count, list->count, list->count - 1, &at))
                 return false;
         struct onnx_room *room = at == list->count - 1
@@ -121,10 +135,6 @@ static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_
         *count = (int)parts;
         if (listed && !onnx_operand_ints(im, n, 1, extents, *count, count, &known))
                 return NULL;
-        if (!known) {
-                onnx_unsupported(im, n, "the parts' extents are run-time values, want constants");
-                return NULL;
-        }
         for (int i = 0; i < *count && !listed; i++)
                 extents[i] = compose_min(each, extent - i * each);
         for (int i = 0; i < *count; i++)
@@ -138,6 +148,25 @@ static int64_t *part_extents(struct onnx_import *im, struct onnx_node *n, int64_
         return NULL;
 }
 
+/* Makes the parts of x whose extents only a run knows: a list where it is said how many there are,
+ * else a stack. */
+static struct value *split_at_run(struct onnx_import *im, struct onnx_node *n, int axis, bool keep)
+{
+        struct value *x = n->inputs[0], *split = onnx_input(n, 1);
+        struct value *parts = split ? onnx_operand_vector(im, n, 1) : NULL;
+        int count = split && value_rank(split) == 1 ? (int)value_extent(split, 0) : 0;
+        if (split && !parts)
+                return NULL;
+        if (!split || value_rank(split) != 1)
+                return onnx_stack_split(im, n, x, axis,
+                                        parts ? compose_pick(im->c, parts, 0, 0) : NULL,
+                                        !split && !keep);
+        struct value **items = arena_array(im->arena, (size_t)count + 1, sizeof *items);
+        return onnx_counted_parts(im, n, x, axis, parts, count, items)
+                       ? onnx_sequence_new(im, value_element(x), items, count)
+                       : NULL;
+}
+
 bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -147,12 +176,15 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_int(im, n, "axis", 0, &stated) || !onnx_axis(im, n, stated, rank, &axis) ||
             !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep))
                 return false;
+        const struct value *split = onnx_input(n, 1);
+        if (!dim_is_static(x->type->dims[axis]) || (split && !value_is_constant(split)))
+                return onnx_output(n, 0, split_at_run(im, n, axis, keep));
         int64_t *extents = part_extents(im, n, value_extent(x, axis), &count);
         if (!extents)
                 return false;
         bool vanishes = !keep && !onnx_input(n, 1);
         for (int d = 0; d < rank; d++)
-                without[d - (d > axis)] = dim_of(value_extent(x, d));
+                without[d - (d > axis)] = x->type->dims[d];
         struct value **items = arena_array(im->arena, (size_t)count, sizeof *items);
         for (int i = 0; i < count; i++) {
                 items[i] = compose_part(im->c, x, axis, start, extents[i]);
@@ -238,35 +270,18 @@ bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_sequence_length(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_sequence *list = sequence(im, n, 0);
-        return list && onnx_output(n, 0, compose_integer(im->c, E_I64, list->count));
-}
-
-/* Returns the item whose position only a run tells, as a row of all. */
-static struct value *item_at(struct onnx_import *im, struct onnx_node *n,
-                             const struct onnx_sequence *list)
-{
-        struct value *index = onnx_scalar(im, n, 1);
-        if (!index)
-                return NULL;
-        if (compose_first_unlike(list->room->items, list->count) < list->count) {
-                onnx_unsupported(im, n,
-                                 "the position is a run-time value, and items differ in shape");
-                return NULL;
-        }
-        struct value *rows = compose_stack(im->c, list->room->items, list->count, 0);
-        return rows ? build_gather(&im->b, rows, index, 0) : NULL;
+        return list && onnx_output(n, 0, list->stack ? list->stack->count
+                                                     : compose_integer(im->c, E_I64, list->count));
 }
 
 bool onnx_import_sequence_at(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_sequence *list = sequence(im, n, 0);
         int at;
-        if (!list)
-                return false;
-        if (n->inputs[1]->type->kind == TYPE_TENSOR && !value_is_constant(n->inputs[1]) &&
-            list->count)
-                return onnx_want_integer(im, n, 1) && onnx_output(n, 0, item_at(im, n, list));
-        return position(im, n, 1, list->count, list->count, 0, &at) &&
+        if (only_run_knows(n, list, 1))
+                return onnx_want_integer(im, n, 1) &&
+                       onnx_output(n, 0, onnx_stack_at(im, n, &list->value, n->inputs[1]));
+        return list && position(im, n, 1, list->count, list->count, 0, &at) &&
                onnx_output(n, 0, list->room->items[at]);
 }
 
@@ -278,11 +293,14 @@ bool onnx_import_concat_from_sequence(struct onnx_import *im, struct onnx_node *
         if (!list || !onnx_int_required(im, n, "axis", &stated) ||
             !onnx_int_range(im, n, "new_axis", 0, 0, 1, &fresh))
                 return false;
-        if (!list->count)
+        if (!list->count && !list->stack)
                 return onnx_invalid(im, n, "the sequence is empty");
-        struct value *const *items = list->room->items;
-        if (!onnx_axis(im, n, stated, value_rank(items[0]) + (int)fresh, &axis))
+        struct value *const *items = list->stack ? NULL : list->room->items;
+        const int rank = items ? value_rank(items[0]) : value_rank(list->stack->rows) - 1;
+        if (!onnx_axis(im, n, stated, rank + (int)fresh, &axis))
                 return false;
+        if (list->stack)
+                return onnx_output(n, 0, onnx_stack_concat(im, n, &list->value, axis, fresh));
         return onnx_output(n, 0,
                            fresh ? compose_stack(im->c, items, list->count, axis)
                                  : compose_concat(im->c, items, list->count, axis));
@@ -313,12 +331,16 @@ bool onnx_import_optional(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_optional_has_element(struct onnx_import *im, struct onnx_node *n)
 {
         const struct value *v = onnx_input(n, 0);
+        if (v && v->type->kind == TYPE_OPTIONAL && onnx_stack_of(v))
+                return onnx_output(n, 0, onnx_stack_present(im, v));
         return onnx_output(n, 0,
                            compose_integer(im->c, E_BOOL, v && v->type->kind != TYPE_OPTIONAL));
 }
 
 bool onnx_import_optional_get_element(struct onnx_import *im, struct onnx_node *n)
 {
+        if (n->inputs[0]->type->kind == TYPE_OPTIONAL && onnx_stack_of(n->inputs[0]))
+                return onnx_output(n, 0, onnx_stack_element(im, n, n->inputs[0]));
         if (n->inputs[0]->type->kind == TYPE_OPTIONAL)
                 return onnx_invalid(im, n, "the optional has no value");
         return onnx_output(n, 0, n->inputs[0]);

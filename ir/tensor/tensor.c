@@ -210,6 +210,28 @@ bool value_is_inside(const struct value *v, const struct region *region)
         return false;
 }
 
+static bool dim_has(const struct module *m, dim_t d, int symbol)
+{
+        if (dim_is_static(d))
+                return false;
+        const struct dim_expr *e = dim_term(m, d);
+        return e->kind == DIM_SYMBOL ? e->symbol == symbol
+                                     : dim_has(m, e->a, symbol) || dim_has(m, e->b, symbol);
+}
+
+bool region_counts(const struct region *region, const struct type *t)
+{
+        const struct module *m = region->function->module;
+        if (t->kind != TYPE_TENSOR || !type_is_counted(m, t))
+                return false;
+        for (const struct op *op = region->first; op; op = op->next)
+                for (int d = 0; op->code == OP_counted && d < t->rank; d++)
+                        if (dim_has(m, t->dims[d],
+                                    dim_term(m, op->results[0].type->dims[0])->symbol))
+                                return true;
+        return false;
+}
+
 /* ---- operations ---- */
 
 static struct op *op_new(struct module *m, enum opcode code, int operand_count, int result_count,

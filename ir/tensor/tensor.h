@@ -563,6 +563,8 @@ static inline struct region *value_region(const struct value *v)
 }
 /* Is v made in region, or in a region inside it? */
 bool value_is_inside(const struct value *v, const struct region *region);
+/* Has t a dimension that depends on a symbol that an operation of the region counts? */
+bool region_counts(const struct region *region, const struct type *t);
 /* Builds a deep copy of op before b->before, with operands mapped through value->scratch where that
  * is set. */
 struct op *op_clone(struct builder *b, const struct op *op);

@@ -166,12 +166,18 @@ static void hide_arguments(struct verifier *v, const struct region *region)
 
 /* ---- operations ---- */
 
+/* Does the symbol that an operation counts have its value? In a region it has one up to the
+ * region's end. */
+static bool *known_symbol(const struct verifier *v, const struct op *counted)
+{
+        return &v->counted[dim_term(v->m, op_result(counted)->type->dims[0])->symbol];
+}
+
 /* Checks that the symbols of the operation have their values, and notes the one that it counts. */
 static bool check_counted(struct verifier *v, const struct function *f, const struct op *op)
 {
         if (op->code == OP_counted) {
-                dim_t d = op_result(op)->type->dims[0];
-                bool *known = &v->counted[dim_term(v->m, d)->symbol];
+                bool *known = known_symbol(v, op);
                 if (*known)
                         return fail(v, f, op, "counts a symbol that has its value already");
                 *known = true;
@@ -270,8 +276,11 @@ static bool finish_ops(struct verifier *v, struct op *op, const struct op *next)
                 if (op->next)
                         return true;
                 const struct region *left = op->region;
-                for (const struct op *o = left->first; o; o = o->next)
+                for (const struct op *o = left->first; o; o = o->next) {
                         set_visible(v, o, false);
+                        if (o->code == OP_counted && left->owner)
+                                *known_symbol(v, o) = false;
+                }
                 op = left->owner;
         }
         return true;

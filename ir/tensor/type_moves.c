@@ -407,7 +407,8 @@ bool type_counted(struct module *m, struct op *op, struct diag *diag)
             !m->symbols[dim_term(m, y->dims[0])->symbol].counted)
                 return rule_fail(op, diag, "result is %s, want a counted symbol as its extent",
                                  rule_type(m, y));
-        return !op->region->owner || rule_fail(op, diag, "is not in a function's body");
+        return !op->region->owner || op->region->owner->code != OP_fusion ||
+               rule_fail(op, diag, "is in a kernel");
 }
 
 bool type_iota(struct module *m, struct op *op, struct diag *diag)

@@ -253,13 +253,26 @@ bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most)
 dim_t dim_counted(struct module *m, const char *name, int64_t bound)
 {
         struct arena *arena = arena_new();
-        const int symbol = m->symbol_count;
+        const int count = m->symbol_count;
+        int symbol = count;
         dim_t d = dim_symbol(m, name, bound);
-        for (int i = 2; m->symbol_count == symbol; i++)
+        for (int i = 2; m->symbol_count == count; i++) {
+                symbol = dim_term(m, d)->symbol;
+                if (m->symbols[symbol].released && m->symbols[symbol].bound == bound)
+                        break;
+                symbol = count;
                 d = dim_symbol(m, arena_printf(arena, "%s_%d", name, i), bound);
+        }
         arena_free(arena);
         m->symbols[symbol].at_run = m->symbols[symbol].counted = true;
+        m->symbols[symbol].released = false;
         return d;
+}
+
+void dims_release(struct module *m, int first)
+{
+        for (int i = first; i < m->symbol_count; i++)
+                m->symbols[i].released = m->symbols[i].counted;
 }
 
 void dim_keep(struct module *m, int symbol)

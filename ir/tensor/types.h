@@ -45,8 +45,10 @@ enum dim_kind { DIM_SYMBOL, DIM_ADD, DIM_SUB, DIM_MUL, DIM_DIV, DIM_MAX, DIM_MIN
 struct dim_expr { enum dim_kind kind; int symbol; dim_t a, b; int64_t bound; int size; };
 /* The extent lies in [least, bound]. at_run: it is a parameter of the compiled code (--dim
  * N=1..512); else the symbol is open, and has to be bound to a number before code is made.
- * counted: an operation `counted` of the function's body gives at_run's extent its value while the
- * model runs, before any other operation with such a dimension; the caller is told the value. */
+ * counted: an operation `counted` gives at_run's extent its value while the model runs, before any
+ * other operation with such a dimension; the caller is told the value where an output has it. One
+ * that the body of a loop or a branch counts has it up to the end of that region, where all types
+ * with the symbol are. */
 struct symbol {
         const char *name;
         int64_t least, bound;
@@ -54,6 +56,7 @@ struct symbol {
         bool kept;                      /* The caller keeps at_run's extent as state, as a part of
                                          * which it is 0 at first (struct function has its next
                                          * value). */
+        bool released;                  /* What it was counted for was given up. */
 };
 
 struct module;
@@ -75,6 +78,9 @@ bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most);
 /* Adds a symbol in [0, bound] that an operation `counted` gives its value; the name is made unique
  * where another symbol has it. */
 dim_t dim_counted(struct module *m, const char *name, int64_t bound);
+/* Lets dim_counted give the counted symbols from number `first` on once more, as nothing is left
+ * that has them. */
+void dims_release(struct module *m, int first);
 /* Makes a symbol that a run gives, whose least extent is 0, a part of state. */
 void dim_keep(struct module *m, int symbol);
 /* Does the module have symbols whose extents a run gives? */

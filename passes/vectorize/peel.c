@@ -55,6 +55,9 @@ static bool is_worth_it(const struct op *op)
                 if (!type_is_static(i < loop->scanned ? loop->scans[i].value->type
                                                       : loop->stacks[i - loop->scanned].type))
                         return false;
+        for (const struct op *inner = loop->yield->region->first; inner; inner = inner->next)
+                if (inner->code == OP_counted)  /* A symbol is counted once. */
+                        return false;
         for (int i = 0; i < loop->carried; i++)
                 if (is_zero(loop->first[i].value) && is_multiplied(&loop->held[i]))
                         return true;

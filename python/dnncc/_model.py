@@ -276,6 +276,21 @@ class Outputs(tuple):
         """Pairs of name and array."""
         return list(zip(self._fields, self))
 
+    def sequence(self, name: str) -> list[np.ndarray] | None:
+        """The items of an output that is a sequence: outputs name.0, name.1, or rows with their shapes; None of an optional one without a value."""
+        if name not in self._fields:
+            items = [(int(k[len(name) + 1:]), v) for k, v in self.items() if k.startswith(f"{name}.") and k[len(name) + 1:].isdecimal()]
+            if not items:
+                raise KeyError(name)
+            return [v for _, v in sorted(items, key=lambda item: item[0])]
+        rows = self[name]
+        if f"{name}.present" in self._fields and not self[f"{name}.present"]:
+            return None
+        if f"{name}.shapes" not in self._fields:
+            return list(rows)
+        shapes = [[e for e in shape if e >= 0] for shape in self[f"{name}.shapes"].tolist()]
+        return [row[tuple(map(slice, shape)) + (0,) * (row.ndim - len(shape))] for row, shape in zip(rows, shapes)]
+
     def _asdict(self) -> dict[str, np.ndarray]:
         return dict(zip(self._fields, self))
 

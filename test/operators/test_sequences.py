@@ -226,6 +226,9 @@ PAIR = node("SequenceConstruct", ["x", "x"], ["q"])
 BRANCH = helper.make_graph([node("SequenceConstruct", ["x"], ["t"])], "b", [], [sequence("t")])
 COUNT = helper.make_graph([node("SequenceInsert", ["h", "x"], ["k"])], "b", [value("i", [], I64), value("g", [], B), sequence("h")],
                           [value("g", [], B), sequence("k")])
+GROW = helper.make_graph([node("SequenceAt", ["h", "zero"], ["a"]), node("Concat", ["a", "a"], ["b"], axis=0), node("SequenceConstruct", ["b"], ["k"])], "b",
+                         [value("i", [], I64), value("g", [], B), sequence("h")], [value("g", [], B), sequence("k")])
+TENSOR = helper.make_graph([node("Neg", ["x"], ["u"])], "b", [], [value("u")])
 FOREVER = helper.make_graph([node("Identity", ["g"], ["again"])], "b", [value("i", [], I64), value("g", [], B), sequence("h")], [value("again", [], B), sequence("h")])
 REFUSED = {
     "operand": ([PAIR, node("Add", ["q", "x"], ["y"])], X, 3, "input 0 is sequence(<f32>), want a tensor"),
@@ -235,19 +238,19 @@ REFUSED = {
     "insert behind the end": ([PAIR, node("SequenceInsert", ["q", "x", "three"], ["y"])], X, 3, "position 3 in a sequence of 2 items"),
     "erase behind the end": ([PAIR, node("SequenceErase", ["q", "two"], ["y"])], X, 3, "position 2 in a sequence of 2 items"),
     "erase nothing": ([node("SequenceEmpty", [], ["q"]), node("SequenceErase", ["q"], ["y"])], X, 3, "position -1 in a sequence of 0 items"),
-    "at of nothing": ([node("SequenceEmpty", [], ["q"]), node("SequenceAt", ["q", "k"], ["y"])], X + [value("k", [], I64)], 4, "run-time"),
-    "insert somewhere": ([PAIR, node("SequenceInsert", ["q", "x", "k"], ["y"])], X + [value("k", [], I64)], 4, "the position is a run-time value"),
-    "unlike items": ([node("SplitToSequence", ["x", "parts"], ["q"], axis=1), node("SequenceAt", ["q", "k"], ["y"])], X + [value("k", [], I64)], 4, "items differ in shape"),
+    "at of nothing": ([node("SequenceEmpty", [], ["q"]), node("SequenceAt", ["q", "k"], ["y"])], X + [value("k", [], I64)], 3, "the sequence is empty"),
+    "insert at half": ([PAIR, node("SequenceInsert", ["q", "x", "k"], ["y"])], X + [value("k", [])], 3, "the position is <f32>, want an integer"),
+    "unlike ranks": ([node("ReduceSum", ["x"], ["r"], keepdims=0), node("SequenceConstruct", ["x", "r"], ["q"]), node("SequenceAt", ["q", "k"], ["y"])], X + [value("k", [], I64)], 4,
+                     "items differ in rank"),
     "unlike concat": ([node("SplitToSequence", ["x", "parts"], ["q"], axis=1), node("ConcatFromSequence", ["q"], ["y"], axis=0)], X, 3, "differs from the first at dimension 1"),
     "unlike stack": ([node("SplitToSequence", ["x", "parts"], ["q"], axis=1), node("ConcatFromSequence", ["q"], ["y"], axis=0, new_axis=1)], X, 3, "item 1 is <2 x 2 x f32>"),
     "concat of nothing": ([node("SequenceEmpty", [], ["q"]), node("ConcatFromSequence", ["q"], ["y"], axis=0)], X, 3, "the sequence is empty"),
     "axis": ([PAIR, node("ConcatFromSequence", ["q"], ["y"], axis=3, new_axis=1)], X, 3, "axis"),
     "parts": ([node("SplitToSequence", ["x", "parts"], ["y"])], X, 3, "the parts sum to 3, want 2"),
     "parts of nothing": ([node("SplitToSequence", ["x", "zero"], ["y"])], X, 3, "parts of extent 0"),
-    "parts of a run": ([node("SplitToSequence", ["x", "k"], ["y"])], X + [value("k", [], I64)], 4, "the parts' extents are run-time values"),
-    "branch": ([node("If", ["c"], ["q"], then_branch=BRANCH, else_branch=BRANCH), node("SequenceLength", ["q"], ["y"])], X + [value("c", [], B)], 4,
-               "output 't' of subgraph 'b' is sequence(<f32>), and only a run tells"),
-    "trips": ([PAIR, node("Loop", ["k", "", "q"], ["y"], body=COUNT)], X + [value("k", [], I64)], 4, "runs as often as only a run can tell"),
+    "trips": ([PAIR, node("Loop", ["k", "", "q"], ["y"], body=COUNT)], X + [value("k", [], I64)], 4, "bound their number by --dim y_count=0..512"),
+    "growing items": ([PAIR, node("Loop", ["k", "", "q"], ["y"], body=GROW)], X + [value("k", [], I64)], 4, "items of a sequence that it carries are larger from one iteration"),
+    "one branch": ([node("If", ["c"], ["y"], then_branch=BRANCH, else_branch=TENSOR)], X + [value("c", [], B)], 3, "a sequence of f32 and a tensor of f32"),
     "forever": ([PAIR, node("Loop", ["", "", "q"], ["y"], body=FOREVER)], X, 3, "limit"),
     "get of nothing": ([node("Optional", [], ["q"], type=helper.make_tensor_type_proto(F, [2])), node("OptionalGetElement", ["q"], ["y"])], X, 3, "the optional has no value"),
     "no type": ([node("Optional", [], ["y"])], X, 3, "neither an input nor a type is given"),

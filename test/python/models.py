@@ -52,3 +52,12 @@ def open_extents():
              helper.make_node("Add", ["t", "c"], ["z"])]
     f32 = TensorProto.FLOAT
     return model(nodes, {"a": (f32, ["M", "N"]), "b": (f32, ["N"])}, {"z": (f32, ["N", "M"])}, [("axis", np.array([1]))])
+
+
+def parts():
+    """s: x, [6, 2], in parts of as many rows as k says; l: a list of x"""
+    nodes = [helper.make_node("SplitToSequence", ["x", "k"], ["s"]), helper.make_node("SequenceConstruct", ["x"], ["l"])]
+    sequence = helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, None))
+    inputs = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [6, 2]), helper.make_tensor_value_info("k", TensorProto.INT64, [])]
+    graph = helper.make_graph(nodes, "g", inputs, [helper.make_value_info(n, sequence) for n in "sl"])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=10)

@@ -402,6 +402,18 @@ def test_regions_and_several_targets():
     np.testing.assert_allclose(dnncc_package.compile(DIGITS, target=["generic", "x86-64", "x86-64-v3"])(IMAGE), want, 1e-5, 1e-6)
 
 
+def test_sequences_come_as_lists():
+    x = np.arange(12, dtype=np.float32).reshape(6, 2)
+    m = dnncc_package.compile(models.parts())
+    for k in (1, 4, 6):
+        y = m(x, np.array(k))
+        got, want = y.sequence("s"), [x[i:i + k] for i in range(0, 6, k)]
+        assert len(got) == len(want) and all(np.array_equal(a, b) for a, b in zip(got, want))
+        assert [v.tolist() for v in y.sequence("l")] == [x.tolist()]
+    with pytest.raises(KeyError):
+        y.sequence("x")
+
+
 # ---- copies, hints ----
 
 def test_pickles_say_what_a_model_was_compiled_from(tmp_path, digits, pair):

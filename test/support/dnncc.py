@@ -211,6 +211,17 @@ def shape_in(port, extents):
     return tuple(eval(e.replace("/", "//"), {"max": max, "min": min}, extents) if isinstance(e, str) else e for e in port[3])
 
 
+def rows_as_list(named, name):
+    """the items of an output whose rows they are, as docs/interface.md has it; None of an optional without a value"""
+    rows, shapes, present = named[name], named.get(f"{name}.shapes"), named.get(f"{name}.present")
+    if present is not None and not present:
+        return None
+    if shapes is None:
+        return [np.asarray(row) for row in rows]
+    extents = [[e for e in shape if e >= 0] for shape in shapes.tolist()]
+    return [np.asarray(row[tuple(slice(e) for e in shape) + (0,) * (row.ndim - len(shape))]) for row, shape in zip(rows, extents)]
+
+
 def run_host(program, inputs, timeout=600):
     """Runs the program on numpy arrays; returns the outputs as arrays of the described type and shape."""
     ports = describe(program)

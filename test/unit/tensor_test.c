@@ -445,8 +445,14 @@ static void test_refused_texts(void **state)
                 { COUNTED("  %0 = counted(<i64> 3) : <K + 1 x i64>\n"),
                   "line 6: counted: result is <K + 1 x i64>, want a counted symbol as its extent" },
                 { COUNTED("  %0 = counted(%i) : <K x i64>\n"), "line 6: counted: n is <4 x i64>, want one i64" },
-                { COUNTED("  %0 = if(%c) : <4 x f32> {\n    %1 = counted(<i64> 3) : <K x i64>\n"),
-                  "line 7: counted: is not in a function's body" },
+                { COUNTED("  %0 = fusion() : <4 x f32> {\n    %1 = counted(<i64> 3) : <K x i64>\n"),
+                  "line 7: counted: is in a kernel" },
+                { COUNTED("  %0 = if(%c) : <4 x f32> {\n    %1 = counted(<i64> 3) : <K x i64>\n    yield(%x)\n  } else {\n    yield(%x)\n  }\n"
+                          "  %2 = iota() : <K x i64>\n  yield(%x)\n}\n"),
+                  "func @main: iota: result 0 has a symbol that is counted later, or nowhere" },
+                { COUNTED("  %0 = if(%c) : <K x i64> {\n    %1 = counted(<i64> 3) : <K x i64>\n    yield(%1)\n  } else {\n"
+                          "    %2 = counted(<i64> 4) : <K x i64>\n    yield(%2)\n  }\n  yield(%x)\n}\n"),
+                  "func @main: if: result 0 has a symbol that is counted later, or nowhere" },
                 { COUNTED("  %0 = iota() : <K x i64>\n  %1 = counted(<i64> 3) : <K x i64>\n  yield(%x)\n}\n"),
                   "func @main: iota: result 0 has a symbol that is counted later, or nowhere" },
                 { COUNTED("  %0 = counted(<i64> 3) : <K x i64>\n  %1 = counted(<i64> 3) : <K x i64>\n  yield(%x)\n}\n"),

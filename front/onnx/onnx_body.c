@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/* The bodies of loops. */
+#include "front/onnx/onnx_body.h"
+#include "front/onnx/onnx_model.h"
+
+bool onnx_body_open(struct onnx_import *im, const struct compose_loop_parts *parts,
+                      struct onnx_body *body)
+{
+        if (!compose_loop_open(im->c, parts, &body->loop))
+                return false;
+        body->counted = im->model->counted;
+        im->model->counted = NULL;
+        struct onnx_iteration *iteration = ARENA_NEW(im->arena, struct onnx_iteration);
+        *iteration = (struct onnx_iteration){ im->model->iteration, body->loop.number };
+        im->model->iteration = iteration;
+        return true;
+}
+
+/* Closes the loop as compose_loop_close does. */
+bool onnx_body_close(struct onnx_import *im, struct onnx_body *body, struct value *const *yielded)
+{
+        im->model->counted = body->counted;
+        im->model->iteration = im->model->iteration->outer;
+        return compose_loop_close(im->c, &body->loop, yielded);
+}
+
+bool onnx_body_inputs(struct onnx_import *im, struct onnx_node *n, int from)
+{
+        for (int i = from; i < n->input_count; i++) {
+                if (!n->inputs[i])
+                        return onnx_invalid(im, n, "input %d is required", i);
+                const struct type *t = n->inputs[i]->type;
+                if (t->kind == TYPE_TENSOR && !element_is_stored(t->element))
+                        return onnx_unsupported(im, n, "input %d is %s, which is not supported", i,
+                                                compose_text(im->c, t));
+        }
+        return true;
+}
+
+/* Checks that what is carried keeps its type. */
+bool onnx_body_carried(struct onnx_import *im, struct onnx_node *n, const struct value *first,
+                          const struct value *next, int number)
+{
+        return first->type == next->type ||
+               onnx_unsupported(im, n, "carried value %d is %s at first and %s after an iteration",
+                                number, compose_text(im->c, first->type),
+                                compose_text(im->c, next->type));
+}
+
+/* Checks that rows of a stack have their extents from outside of the body at hand. */
+bool onnx_body_row(struct onnx_import *im, struct onnx_node *n, const struct value *row,
+                      int output)
+{
+        return !region_counts(im->b.region, row->type) ||
+               onnx_unsupported(im, n,
+                                "output %d is of rows of which each has a shape of its own, %s, as "
+                                "only a run tells",
+                                output, compose_text(im->c, row->type));
+}
