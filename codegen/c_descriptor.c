@@ -220,13 +220,13 @@ void c_port_table(struct c_writer *w)
         c_state_table(w);
         for (int i = 0; i < w->p->extent_count; i++) {
                 const struct loop_extent *e = &w->p->extents[i];
-                if (!c_takes_extent(w, i) && !c_tells_extent(w, i))
+                if (!c_takes_extent(w, i) && !c_tells_extent(w, i) && !c_passes_extent(w, i))
                         continue;
                 const char *range = arena_printf(w->arena, "%lld to %lld",
                                                  (long long)e->variable->low,
                                                  (long long)e->variable->high);
                 c_line(w, " * %-24s %-14s %-24s %s", e->variable->name,
-                       e->counted ? "int64_t *" : "int64_t", range,
+                       e->counted || e->kept ? "int64_t *" : "int64_t", range,
                        text_safe(w->arena, e->name, strlen(e->name)));
         }
 }
@@ -433,7 +433,7 @@ static bool is_returned(const struct c_writer *w, const char *error)
         if (!strcmp(error, "WEIGHTS"))
                 return w->options->weights != PRINT_WEIGHTS_INLINE;
         if (!strcmp(error, "STATE"))
-                return c_state_any(w);
+                return c_state_any(w) && !w->dialect->is_device;
         if (!strcmp(error, "FULL"))
                 return loop_first_kept(w->p) < w->p->extent_count;
         if (!strcmp(error, "IMAGE"))
@@ -650,7 +650,7 @@ static int extent_count(const struct c_writer *w)
 {
         int count = 0;
         for (int i = 0; i < w->p->extent_count; i++)
-                count += c_takes_extent(w, i) || c_tells_extent(w, i);
+                count += c_takes_extent(w, i) || c_tells_extent(w, i) || c_passes_extent(w, i);
         return count;
 }
 
@@ -659,11 +659,18 @@ static void put_run_call(struct c_writer *w, const char *lead)
         /* A machine's device has this number. */
         const int device = region_count(w) - 1;
         c_put(w, "%s %s_run(regions[0]", lead, w->prefix);
+        int number = 0;
         for (int i = 1; i < region_count(w) - !!w->machine; i++)
-                c_put(w, "," C_SOFT "regions[%d]", i);
+                c_put(w, "," C_SOFT "%sregions[%d]",
+                      w->dialect->is_device && c_state_any(w) && i == region_count(w) - 1
+                              ? arena_printf(w->arena, "(struct %s_state *)", w->options->prefix)
+                              : "",
+                      i);
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (c_passes_extent(w, i))
+                        c_put(w, "," C_SOFT "&extents[%d]", number++);
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "%sinputs[%d]", device_cast(w, "const ", w->inputs[i]), i);
-        int number = 0;
         for (int i = 0; i < w->p->extent_count; i++)
                 if (c_takes_extent(w, i))
                         c_put(w, "," C_SOFT "extents[%d]", number++);
@@ -769,7 +776,10 @@ static void put_description(struct c_writer *w, const char **regions)
                  states ? " }," : "");
         if (states)
                 text_add(out, "        %d, %s\n",
-                         w->state_count + w->p->extent_count - loop_first_kept(w->p), states);
+                         w->state_count + (w->dialect->is_device
+                                           ? 0
+                                           : w->p->extent_count - loop_first_kept(w->p)),
+                         states);
         text_add(out,
                  "};\n\nconst struct dnncc_model_1 *%s_describe(void)\n{\n        return "
                  "&%s%s;\n}\n",

@@ -51,6 +51,11 @@ bool c_takes_extent(const struct c_writer *w, int i)
         return i < loop_given_extents(w->p) && loop_extent_is_of(w->p, i, w->entry);
 }
 
+bool c_passes_extent(const struct c_writer *w, int i)
+{
+        return w->dialect->is_device && w->p->extents[i].kept;
+}
+
 bool c_tells_extent(const struct c_writer *w, int i)
 {
         return w->p->extents[i].counted && loop_extent_is_told(w->p, i) &&

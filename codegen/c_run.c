@@ -28,6 +28,9 @@ void c_run_prototype(struct c_writer *w, const char *head)
                 c_put(w, "," C_SOFT "void *program");
         if (c_state_any(w))
                 c_put(w, "," C_SOFT "%s", c_state_parameter(w));
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (c_passes_extent(w, i))
+                        c_put(w, "," C_SOFT "int64_t *%s", w->p->extents[i].variable->name);
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "const %s *%s", c_port_type(w->inputs[i]),
                       c_name(w, w->inputs[i])->text);
@@ -63,10 +66,13 @@ void c_run_arguments(struct c_writer *w)
         c_put(w, "workspace");
         for (int i = 0; i < w->p->region_count; i++)
                 c_put(w, "," C_SOFT "%s", w->regions[i]);
-        if (w->options->weights == PRINT_WEIGHTS_FILE)
+        if (w->options->weights == PRINT_WEIGHTS_FILE || w->dialect->is_device)
                 c_put(w, "," C_SOFT "weights");
         if (c_state_any(w))
                 c_put(w, "," C_SOFT "state");
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (c_passes_extent(w, i))
+                        c_put(w, "," C_SOFT "%s", w->p->extents[i].variable->name);
         for (int i = 0; i < w->input_count + w->output_count; i++) {
                 if (i == w->input_count)
                         put_extent_names(w, false);
@@ -75,6 +81,8 @@ void c_run_arguments(struct c_writer *w)
         if (!w->output_count)
                 put_extent_names(w, false);
         put_extent_names(w, true);
+        if (w->dialect->is_device)
+                c_put(w, "," C_SOFT "stream");
 }
 
 /* ---- checks ---- */
@@ -185,7 +193,7 @@ static void put_alignment_check(struct c_writer *w)
                 put_check(w, "ERROR_ALIGNMENT");
 }
 
-static void put_extent_check(struct c_writer *w)
+void c_run_check_extents(struct c_writer *w)
 {
         bool any = false;
         for (int i = 0; i < w->p->extent_count; i++) {
@@ -200,18 +208,20 @@ static void put_extent_check(struct c_writer *w)
                 put_check(w, "ERROR_EXTENT");
 }
 
-/* Prints the extents as what subscripts are made of. */
-static void put_extents(struct c_writer *w)
+void c_run_extents(struct c_writer *w)
 {
         for (int i = 0; i < w->p->extent_count; i++) {
                 struct loop_variable *v = w->p->extents[i].variable;
-                const char *kept = w->p->extents[i].kept ? "state->" : "";
+                const char *kept = c_passes_extent(w, i)    ? "*"
+                                   : w->p->extents[i].kept ? "state->"
+                                                           : "";
                 if (w->p->extents[i].counted)
                         c_line(w, "ptrdiff_t %s = %lld;", c_name(w, v)->text, (long long)v->low);
                 else if (c_name(w, v)->used)
                         c_line(w, "const ptrdiff_t %s = (ptrdiff_t)%s%s;", c_name(w, v)->text, kept,
                                v->name);
-                else if (c_takes_extent(w, i) && (c_run_is_split(w) || w->options->unchecked))
+                else if ((c_takes_extent(w, i) || c_passes_extent(w, i)) &&
+                         (c_run_is_split(w) || w->options->unchecked))
                         c_line(w, "(void)%s;", v->name);
         }
 }
@@ -352,7 +362,7 @@ struct text c_main_text(struct c_writer *w)
 static void put_checks(struct c_writer *w)
 {
         if (!w->options->unchecked) {
-                put_extent_check(w);
+                c_run_check_extents(w);
                 put_null_check(w);
                 put_alignment_check(w);
         }
@@ -363,7 +373,7 @@ static void put_main(struct c_writer *w, struct text *body)
 {
         c_length_check(w);
         c_tiles_enable(w);
-        put_extents(w);
+        c_run_extents(w);
         c_text_pointers(w);
         c_text_swap(w);
         c_state_pointers(w);

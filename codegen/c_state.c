@@ -8,7 +8,10 @@
  *     };
  *
  * Zero bytes begin a sequence of runs, so a static struct is ready, and a copy of the struct is a
- * fork. Offsets do not depend on the C compiler: padding is written out. */
+ * fork. Offsets do not depend on the C compiler: padding is written out.
+ *
+ * A device's state has no words in front, because the host would wait to read them: extents that
+ * are state are variables of the caller's, which run reads and sets. */
 #include "codegen/c_writer.h"
 
 #include <string.h>
@@ -80,8 +83,9 @@ static void put_struct(struct c_writer *w)
 {
         c_line(w, "struct %s {", struct_name(w));
         w->indent++;
-        c_line(w, "uint64_t build;");
-        for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++)
+        if (!w->dialect->is_device)
+                c_line(w, "uint64_t build;");
+        for (int i = loop_first_kept(w->p); i < w->p->extent_count && !w->dialect->is_device; i++)
                 c_line(w, "int64_t %s;         /* %lld to %lld: \"%s\" */",
                        w->p->extents[i].variable->name, (long long)w->p->extents[i].variable->low,
                        (long long)w->p->extents[i].variable->high,
@@ -91,7 +95,10 @@ static void put_struct(struct c_writer *w)
                 const char *name = c_name(w, b)->text;
                 if (!i)
                         put_padding(w, "before", name,
-                                    loop_state_head(w->p) - STATE_WORD * (1 + kept_count(w)));
+                                    loop_state_head(w->p) -
+                                            (w->dialect->is_device
+                                                     ? 0
+                                                     : STATE_WORD * (1 + kept_count(w))));
                 c_line(w, "%s %s[%lld];         /* %s: \"%s\", the next time from \"%s\" */",
                        element_info[b->element].c_type, name,
                        (long long)b->extent, shape_text(w, b),
@@ -114,6 +121,17 @@ void c_state_header(struct c_writer *w)
 {
         if (!c_state_any(w))
                 return;
+        if (w->dialect->is_device) {
+                text_add(w->out, "\n/* The caller keeps this from one call to the next, in the "
+                                 "device's memory, so aligned. Zero bytes\n"
+                                 " * begin a sequence of calls, and 0 as each extent that is "
+                                 "state. A copy of all goes on by itself. */\n");
+                put_struct(w);
+                c_line(w, "#define %s %lldu", c_macro(w, "STATE_SIZE"),
+                       (long long)loop_state_size(w->p));
+                c_line(w, "#define %s %du", c_macro(w, "STATE_ALIGN"), STATE_ALIGN);
+                return;
+        }
         text_add(w->out,
                  "\n/* The caller keeps this from one call to the next, so aligned; the macro "
                  "declares a static one. Zero\n"
@@ -182,6 +200,16 @@ void c_state_check(struct c_writer *w)
 {
         if (!c_state_any(w))
                 return;
+        for (int i = loop_first_kept(w->p);
+             i < w->p->extent_count && w->dialect->is_device && !w->options->unchecked; i++) {
+                const struct loop_variable *v = w->p->extents[i].variable;
+                c_line(w, "if (!%s)", v->name);
+                c_return_error(w, "NULL");
+                c_line(w, "if (*%s < 0 || *%s > %lld)", v->name, v->name, (long long)v->high);
+                c_return_error(w, "FULL");
+        }
+        if (w->dialect->is_device)
+                return;
         if (!w->options->unchecked) {
                 c_put(w, "if (state->build != 0 &&" C_SOFT "state->build != %s)", mark_of(w));
                 c_end(w);
@@ -207,7 +235,8 @@ void c_state_pointers(struct c_writer *w)
                 c_line(w, "%s *const %s = (%s *)(void *)state->%s;", type, name, type, name);
                 any = true;
         }
-        if (!any && c_state_any(w) && c_run_is_split(w))
+        if (!any && c_state_any(w) &&
+            (c_run_is_split(w) || (w->dialect->is_device && w->options->unchecked)))
                 c_line(w, "(void)state;");
 }
 
@@ -233,7 +262,8 @@ void c_state_end(struct c_writer *w)
                 const struct loop_expr *next = loop_next_extent(&w->p->entries[w->entry], i);
                 if (!next)
                         continue;
-                c_put(w, "state->%s = (int64_t)(", w->p->extents[i].variable->name);
+                c_put(w, "%s%s = (int64_t)(", w->dialect->is_device ? "*" : "state->",
+                      w->p->extents[i].variable->name);
                 c_expression(w, next);
                 c_put(w, ");");
                 c_end(w);
@@ -242,7 +272,7 @@ void c_state_end(struct c_writer *w)
 
 void c_state_functions(struct c_writer *w, struct text *out)
 {
-        if (!c_state_any(w))
+        if (!c_state_any(w) || w->dialect->is_device)
                 return;
         w->out = out;
         c_function_open(w, arena_printf(w->arena, "void %s_reset(%s)", struct_name(w),
@@ -274,7 +304,7 @@ const char *c_state_describe(struct c_writer *w)
                 symbols[i] = c_symbols(w, w->states[i]);
         const char *name = w->described_states = c_global(w, "described_states");
         c_line(w, "static const struct dnncc_state_2 %s[%d] = {", name,
-               w->state_count + kept_count(w));
+               w->state_count + (w->dialect->is_device ? 0 : kept_count(w)));
         for (int i = 0; i < w->state_count; i++) {
                 const struct loop_buffer *b = w->states[i];
                 c_line(w, "        { \"%s\", \"%s\", %d, %d, %s, %s, %lldu, %lldu },",
@@ -285,7 +315,8 @@ const char *c_state_describe(struct c_writer *w)
                        (long long)loop_state_offset(w->p, b),
                        (long long)bytes_of(b));
         }
-        for (int i = loop_first_kept(w->p), word = 1; i < w->p->extent_count; i++, word++)
+        for (int i = loop_first_kept(w->p), word = 1;
+             i < w->p->extent_count && !w->dialect->is_device; i++, word++)
                 c_line(w, "        { \"%s\", NULL, %d, 0, NULL, NULL, %du, %du },",
                        w->p->extents[i].variable->name, element_info[E_I64].onnx, word * STATE_WORD,
                        STATE_WORD);

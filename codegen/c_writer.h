@@ -434,6 +434,9 @@ void c_entry(struct c_writer *w, int entry);
 /* Is extent i a parameter of the entry's run function, or a result? */
 bool c_takes_extent(const struct c_writer *w, int i);
 bool c_tells_extent(const struct c_writer *w, int i);
+/* Is extent i state that run reads and sets where its caller keeps it, in the host's memory, while
+ * a device has the state itself? */
+bool c_passes_extent(const struct c_writer *w, int i);
 /* Sets the level that is printed from now on. */
 void c_level(struct c_writer *w, int level);
 void c_levels_reserve(struct c_writer *w);
@@ -464,6 +467,9 @@ void c_run_prototype(struct c_writer *w, const char *head);
 /* Returns what a parameter of run points to: "float", or "char *const" for texts that it reads. */
 const char *c_port_type(const struct loop_buffer *b);
 void c_run_arguments(struct c_writer *w);                 /* Prints the arguments of a call. */
+/* Print the check of the extents that are parameters, and variables for all extents. */
+void c_run_check_extents(struct c_writer *w);
+void c_run_extents(struct c_writer *w);
 /* Returns the text of main's statements, which shows what it uses. */
 struct text c_main_text(struct c_writer *w);
 void c_run_pointers(struct c_writer *w);                  /* Prints variables for the program's

@@ -31,6 +31,29 @@ static const char rules[] = " *\n"
                             " * have workspaces of their own. status waits for the stream, and "
                             "says what a kernel failed with.\n";
 
+static void put_run_usage(struct c_writer *w)
+{
+        c_put(w, " *     error = %s_run(%s," C_SOFT "%s," C_SOFT, w->prefix,
+              w->workspace_size ? "workspace" : "NULL", w->weight_bytes ? "weights" : "NULL");
+        if (c_state_any(w))
+                c_put(w, "state," C_SOFT);
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (c_passes_extent(w, i))
+                        c_put(w, "&%s," C_SOFT, w->p->extents[i].variable->name);
+        for (int i = 0; i < w->input_count; i++)
+                c_put(w, "%s, ", c_name(w, w->inputs[i])->text);
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (c_takes_extent(w, i))
+                        c_put(w, "%s, ", w->p->extents[i].variable->name);
+        for (int i = 0; i < w->output_count; i++)
+                c_put(w, "%s, ", c_name(w, w->outputs[i])->text);
+        for (size_t i = 0; i < w->line.length; i++)     /* The call is printed into a comment, as
+                                                         * one line. */
+                if (w->line.data[i] == *C_SOFT)
+                        w->line.data[i] = ' ';
+        c_line(w, "stream);");
+}
+
 static void put_usage(struct c_writer *w)
 {
         const char *prefix = w->options->prefix;
@@ -44,17 +67,20 @@ static void put_usage(struct c_writer *w)
                          " *     cudaMalloc(&weights, %s);\n *     error = %s_load(weights, "
                          "%sstream);\n",
                          c_macro(w, "WEIGHTS_SIZE"), prefix, file ? "file, " : "");
-        c_put(w, " *     error = %s_run(%s," C_SOFT "%s," C_SOFT, prefix,
-              w->workspace_size ? "workspace" : "NULL", w->weight_bytes ? "weights" : "NULL");
-        for (int i = 0; i < w->input_count + w->output_count; i++)
-                c_put(w, "%s, ",
-                      c_name(w, i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count])
-                              ->text);
-        for (size_t i = 0; i < w->line.length; i++)     /* The call is printed into a comment, as
-                                                         * one line. */
-                if (w->line.data[i] == *C_SOFT)
-                        w->line.data[i] = ' ';
-        c_line(w, "stream);");
+        if (c_state_any(w))
+                text_add(w->out,
+                         " *     cudaMalloc(&state, %s);\n"
+                         " *     cudaMemset(state, 0, %s);\n",
+                         c_macro(w, "STATE_SIZE"), c_macro(w, "STATE_SIZE"));
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (c_passes_extent(w, i))
+                        text_add(w->out, " *     int64_t %s = 0;\n",
+                                 w->p->extents[i].variable->name);
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                put_run_usage(w);
+        }
+        c_entry(w, 0);
         text_add(w->out, " *     error = %s_status(%s, stream);\n", prefix,
                  w->workspace_size ? "workspace" : "NULL");
 }
@@ -76,9 +102,24 @@ void cuda_header(struct c_writer *w, struct text *out)
         w->out = out;
         w->indent = 0;
         put_usage(w);
-        c_port_table(w);
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                c_port_table(w);
+        }
+        c_entry(w, 0);
         text_add(out, "%s", rules);
         c_port_rules(w);
+        if (loop_given_extents(w->p))
+                text_add(out,
+                         " *\n"
+                         " * Extents that are names are those of the call: a tensor has so many "
+                         "elements, dense. A graph that is\n"
+                         " * captured is for the extents it was captured with.\n");
+        if (loop_first_kept(w->p) < w->p->extent_count)
+                text_add(out,
+                         " *\n"
+                         " * run reads extents that are state, and sets them as soon as it has "
+                         "launched its kernels.\n");
         if (w->options->weights == PRINT_WEIGHTS_FILE)
                 text_add(out,
                          " *\n * file is the bytes of %s, in the host's memory at a multiple of "
@@ -89,13 +130,18 @@ void cuda_header(struct c_writer *w, struct text *out)
                  "scratch memory");
         put_size(w, "WEIGHTS", (long long)w->weight_bytes,
                  w->workspace_align > 0 ? w->workspace_align : 1, "the weights");
+        c_state_header(w);
         c_port_macros(w);
         c_error_macros(w);
         text_add(out, "\nint %s_prepare(void);\n", prefix);
         c_line(w, "%s;", cuda_load_prototype(w));
-        c_run_prototype(w, arena_printf(w->arena, "int %s_run(", prefix));
-        c_put(w, ";");
-        c_end(w);
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->prefix));
+                c_put(w, ";");
+                c_end(w);
+        }
+        c_entry(w, 0);
         text_add(out, "int %s_status(const void *workspace, void *stream);\n", prefix);
         cuda_profile_header(w);
         c_descriptor_header(w);

@@ -19,7 +19,10 @@
  *     {
  *             void *arguments[] = { &x, &y };
  *             return launch((const void *)relu_blocks, 8, 4, 32, 0, stream, arguments);
- *     } */
+ *     }
+ *
+ * Where scalars of the kernel say how many blocks there are, that expression stands in place of 8;
+ * nothing is launched where it is 0. */
 #include "codegen/cuda_writer.h"
 
 #include <string.h>
@@ -35,7 +38,9 @@ enum { SHARED_ALIGN = 128, LINES_ALIGN = 1024 };
 
 static void put_part(struct c_writer *w, const struct loop_stmt *s, const char *value)
 {
-        int64_t count = s->b->literal.i;
+        int64_t count = loop_for_is_phase(s->for_kind) && !loop_is_int(s->b, &(int64_t){ 0 })
+                                ? INT64_MAX
+                                : s->b->literal.i;
         bool lane = s->for_kind == FOR_GPU_LANE, some = lane && count < w->cuda->phase->lanes;
         struct text body = { 0 }, *out = w->out;
         c_declare(w, s->variable);
@@ -225,7 +230,8 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         struct loop_stmt alone = *s;
         struct loop_block block = { .first = &alone, .end = &alone.next };
         struct loop_function part = *f;
-        struct cuda_phase phase = { .blocks = s->b->literal.i,
+        struct cuda_phase phase = { .blocks = loop_phase_most(s),
+                                    .open = loop_is_int(s->b, &(int64_t){ 0 }) ? NULL : s->b,
                                     .warps = 1,
                                     .lanes = grid_lanes(s->body) };
         if (s->for_kind == FOR_GPU_CLUSTER) {
@@ -281,13 +287,30 @@ static void put_phase(struct c_writer *w, struct loop_function *f, struct loop_s
         cuda->phases[cuda->phase_count++] = phase;
 }
 
+/* Prints the blocks of a launch: a number, or what the scalars say. */
+static void put_blocks(struct c_writer *w, const struct cuda_phase *phase)
+{
+        if (!phase->open) {
+                c_put(w, "%lld", (long long)phase->blocks);
+                return;
+        }
+        c_put(w, "(unsigned)(");
+        if (phase->cluster)
+                c_operand(w, phase->open, C_PRODUCT);
+        else
+                c_expression(w, phase->open);
+        if (phase->cluster)
+                c_put(w, " * %lld", (long long)phase->cluster);
+        c_put(w, ")");
+}
+
 static void put_launch(struct c_writer *w, const struct cuda_phase *phase)
 {
-        c_put(w,
-              "%s((const void *)%s," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT
-              "%lld," C_SOFT,
-              phase->cluster ? "launch_clusters" : "launch", phase->name, (long long)phase->blocks,
-              (long long)phase->warps, (long long)phase->lanes, (long long)phase->shared);
+        c_put(w, "%s((const void *)%s," C_SOFT, phase->cluster ? "launch_clusters" : "launch",
+              phase->name);
+        put_blocks(w, phase);
+        c_put(w, "," C_SOFT "%lld," C_SOFT "%lld," C_SOFT "%lld," C_SOFT, (long long)phase->warps,
+              (long long)phase->lanes, (long long)phase->shared);
         if (phase->cluster)
                 c_put(w, "%lld," C_SOFT, (long long)phase->cluster);
         c_put(w, "stream," C_SOFT "arguments);");

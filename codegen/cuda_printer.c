@@ -142,6 +142,7 @@ static const char launch[] =
         "size_t shared,\n"
         "                  %svoid *stream, void **arguments)\n"
         "{\n"
+        "%s"
         "        cudaLaunchConfig_t config;\n"
         "        memset((void *)&config, 0, sizeof config);\n"
         "        config.gridDim.x = blocks;\n"
@@ -180,6 +181,8 @@ static const char clustered[] =
         "attributes[config.numAttrs].val.clusterDim.z = 1;\n"
         "                config.numAttrs++;\n"
         "        }\n";
+static const char without_blocks[] = "        if (!blocks)\n"
+                                     "                return 0;\n";
 static const char without_clusters[] =
         "static int launch(const void *kernel, unsigned blocks, unsigned warps, unsigned lanes, "
         "size_t shared, void *stream, void **arguments)\n"
@@ -192,11 +195,14 @@ static void put_launch(struct c_writer *w, struct text *out)
 {
         const bool is_dependent = cuda_launches_dependent(w), clusters = w->cuda->clusters;
         const char *const error = c_macro(w, "ERROR_LAUNCH");
-        bool other = false;
-        for (int i = 0; i < w->cuda->phase_count; i++)
+        bool other = false, open = false;
+        for (int i = 0; i < w->cuda->phase_count; i++) {
                 other |= !w->cuda->phases[i].cluster;
+                open |= w->cuda->phases[i].open != NULL;
+        }
         text_add(out, launch, clusters ? ", in clusters of `cluster` blocks" : "",
                  clusters ? "_clusters" : "", clusters ? "unsigned cluster, " : "",
+                 open ? without_blocks : "",
                  arena_printf(w->arena, "%s%s%s", is_dependent || clusters ? attributes : "",
                               is_dependent ? dependent : "", clusters ? clustered : ""),
                  w->options->profile ? arena_printf(w->arena, recorded, error) : "", error);

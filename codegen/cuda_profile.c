@@ -42,11 +42,14 @@ bool cuda_profile_check(struct c_writer *w)
         if (!w->options->profile)
                 return true;
         struct rows r = find_rows(w);
-        if (r.flows)
+        if (w->p->entry_count > 1)
+                c_fail(w, EXIT_UNSUPPORTED, "--profile: on target %s it is for one entry",
+                       w->options->target->name);
+        else if (r.flows)
                 c_fail(w, EXIT_UNSUPPORTED,
                        "--profile: on target %s it wants a model without control flow",
                        w->options->target->name);
-        return !r.flows;
+        return !r.flows && w->p->entry_count == 1;
 }
 
 void cuda_profile_header(struct c_writer *w)
@@ -167,12 +170,9 @@ void cuda_profile(struct c_writer *w)
                 text_add(w->out, "        if (!microseconds)\n                return %s;\n",
                          c_macro(w, "ERROR_NULL"));
         text_add(w->out, begin, launches, error, launches, launches, error);
-        c_put(w, "%s_run(workspace, weights", w->options->prefix);
-        for (int i = 0; i < w->input_count + w->output_count; i++)
-                c_put(w, "," C_SOFT "%s",
-                      c_name(w, i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count])
-                              ->text);
-        c_put(w, "," C_SOFT "stream);");
+        c_put(w, "%s_run(", w->options->prefix);
+        c_run_arguments(w);
+        c_put(w, ");");
         c_end(w);
         text_add(w->out, end, error, REPLAYS, error, launches, error);
 }

@@ -168,6 +168,31 @@ static void put_check(struct c_writer *w, const char *memory, const char *align,
         *any = true;
 }
 
+/* Prints the check of a tensor, which may be NULL where an extent of the run is 0. */
+static void put_port_check(struct c_writer *w, struct loop_buffer *b, bool *any)
+{
+        const char *empty = "";
+        for (int d = 0; b->extents && d < b->type->rank; d++) {
+                const struct loop_expr *e = b->extents[d];
+                if (e->op == LOOP_VARIABLE && e->variable->low <= 0)
+                        empty = arena_printf(w->arena, "%s%s%s > 0 &&" C_SOFT, empty,
+                                             w->p->extents[loop_extent_number(w->p, e->variable)]
+                                                             .kept
+                                                     ? "*"
+                                                     : "",
+                                             e->variable->name);
+        }
+        if (!*empty) {
+                put_check(w, c_use(w, b), arena_printf(w->arena, "%d", cuda_port_multiple(w, b)),
+                          any);
+                return;
+        }
+        c_put(w, *any ? " ||" C_SOFT : "if (");
+        c_put(w, "(%s(status = check(%s, %d)) != 0)", empty, c_use(w, b),
+              cuda_port_multiple(w, b));
+        *any = true;
+}
+
 static void put_checks(struct c_writer *w)
 {
         bool any = false;
@@ -175,12 +200,13 @@ static void put_checks(struct c_writer *w)
                 put_check(w, "workspace", c_macro(w, "WORKSPACE_ALIGN"), &any);
         if (w->weight_bytes > 0)
                 put_check(w, "weights", c_macro(w, "WEIGHTS_ALIGN"), &any);
+        if (c_state_any(w))
+                put_check(w, "state", c_macro(w, "STATE_ALIGN"), &any);
         for (int i = 0; i < w->input_count + w->output_count; i++) {
                 struct loop_buffer *b =
                         i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];
                 if (b->extent)
-                        put_check(w, c_use(w, b),
-                                  arena_printf(w->arena, "%d", cuda_port_multiple(w, b)), &any);
+                        put_port_check(w, b, &any);
         }
         if (!any)                       /* No tensor has elements, so nothing is checked. */
                 c_put(w, "if ((status = 0) != 0");
@@ -191,11 +217,24 @@ static void put_checks(struct c_writer *w)
         w->indent--;
 }
 
-static void put_run(struct c_writer *w, struct text *body)
+/* What main's statements show of an entry. */
+struct entry { struct text body; bool fails, uses_weights, uses_status; };
+
+static struct entry entry_of(struct c_writer *w)
+{
+        w->cuda->fails = false;
+        const struct text body = c_main_text(w);
+        return (struct entry){ body, w->cuda->fails, w->uses_weights, w->uses_status };
+}
+
+static void put_run(struct c_writer *w, const struct entry *main)
 {
         const struct cuda_writer *cuda = w->cuda;
+        const struct text *body = &main->body;
+        w->uses_weights = main->uses_weights;
+        w->uses_status = main->uses_status;
         text_add(w->out, "\n");
-        c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->options->prefix));
+        c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->prefix));
         c_end(w);
         c_line(w, "{");
         w->indent = 1;
@@ -205,11 +244,15 @@ static void put_run(struct c_writer *w, struct text *body)
         if (checked) {
                 c_line(w, "if (!is_prepared())");
                 c_return_error(w, "PREPARE");
+                c_run_check_extents(w);
+                c_state_check(w);
                 put_checks(w);
         }
         c_weights_pointer(w, w->uses_weights);
+        c_run_extents(w);
+        c_state_pointers(w);
         c_run_pointers(w);
-        if (cuda->fails) {
+        if (main->fails) {
                 c_line(w,
                        "unsigned *const failed = (unsigned *)(void *)((unsigned char *)workspace + "
                        "%lld), calls = 0;",
@@ -222,6 +265,7 @@ static void put_run(struct c_writer *w, struct text *body)
                 text_add_bytes(w->out, body->data, body->length);
         else
                 c_line(w, "(void)stream;");
+        c_state_end(w);
         c_line(w, "return 0;");
         c_function_close(w);
 }
@@ -334,7 +378,15 @@ void cuda_run(struct c_writer *w, struct text *out)
 {
         if (!check_main(w))
                 return;
-        struct text body = c_main_text(w);
+        struct entry *entries =
+                arena_array(w->arena, (size_t)w->p->entry_count, sizeof *entries);
+        bool fails = false;
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                entries[e] = entry_of(w);
+                fails |= entries[e].fails;
+        }
+        w->cuda->fails = fails;
         c_weights_place(w);
         w->out = out;
         w->indent = 0;
@@ -344,8 +396,18 @@ void cuda_run(struct c_writer *w, struct text *out)
                          c_macro(w, "ERROR_MEMORY"), c_macro(w, "ERROR_MEMORY"));
         put_prepare(w);
         put_load(w);
-        put_run(w, &body);
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                if (w->p->entry_count > 1) {    /* What this entry uses has to be marked again. */
+                        text_free(&entries[e].body);
+                        entries[e] = entry_of(w);
+                        w->out = out;
+                        w->cuda->fails = fails;
+                }
+                put_run(w, &entries[e]);
+                text_free(&entries[e].body);
+        }
+        c_entry(w, 0);
         put_status(w);
         cuda_profile(w);
-        text_free(&body);
 }

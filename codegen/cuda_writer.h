@@ -9,8 +9,10 @@
 /* A phase of a kernel is a function that runs on the device, and its launch. */
 struct cuda_phase {
         const char *name;               /* The function has this name. */
-        int64_t blocks, warps, lanes;   /* The launch has this many blocks, a block this many warps,
-                                         * and this many lanes of a warp have work. */
+        int64_t blocks, warps, lanes;   /* The launch has at most this many blocks, a block this
+                                         * many warps, and this many lanes of a warp have work. */
+        const struct loop_expr *open;   /* There are this many blocks, or clusters, by the scalars
+                                         * of the kernel; NULL: there are `blocks`. */
         int64_t cluster;                /* A cluster has this many blocks; 0: the phase has no
                                          * clusters. */
         int64_t shared;                 /* A block has this many bytes of shared memory. */

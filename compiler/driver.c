@@ -257,12 +257,23 @@ static bool checks_alone(const struct options *o)
                o->emit == options_preset.emit;
 }
 
-const struct target *other_machine(const struct run *run)
+const struct target *fixed_target(const struct run *run)
 {
         for (int i = 0; i < run->target_count; i++)
-                if (target_engine(run->targets[i])->launches ||
-                    target_accelerator(run->targets[i]))
+                if (target_engine(run->targets[i])->fixed)
                         return run->targets[i];
+        return NULL;
+}
+
+/* Returns a target whose code is for extents that are numbers or, where `counted`, that its host
+ * knows before anything runs on the device; or NULL. */
+static const struct target *target_without_extents(const struct run *run, bool counted)
+{
+        for (int i = 0; i < run->target_count; i++) {
+                const struct engine *e = target_engine(run->targets[i]);
+                if (e->fixed || (counted && e->launches))
+                        return run->targets[i];
+        }
         return NULL;
 }
 
@@ -270,21 +281,26 @@ const struct target *other_machine(const struct run *run)
 static bool check_extents(struct run *run)
 {
         const struct module *m = run->state.module;
-        const struct target *other = m && module_has_extents(m) ? other_machine(run) : NULL;
-        if (!other)
-                return true;
-        const char *name = text_safe(run->arena, m->symbols[0].name, strlen(m->symbols[0].name));
-        if (m->symbols[0].counted)
-                diag_error(&run->diag, EXIT_UNSUPPORTED,
-                           "the data of a run say dimension '%s': target %s wants a number; "
-                           "declare the shape in the model (value_info)",
-                           name, other->name);
-        else
-                diag_error(&run->diag, EXIT_UNSUPPORTED,
-                           "dimension '%s' is the run's: target %s wants a number; bind it with "
-                           "--dim %s=N",
-                           name, other->name, name);
-        return false;
+        for (int i = 0; m && module_has_extents(m) && i < m->symbol_count; i++) {
+                const bool counted = m->symbols[i].counted;
+                const struct target *other = target_without_extents(run, counted);
+                const char *name =
+                        text_safe(run->arena, m->symbols[i].name, strlen(m->symbols[i].name));
+                if (!other)
+                        continue;
+                if (counted)
+                        diag_error(&run->diag, EXIT_UNSUPPORTED,
+                                   "the data of a run say dimension '%s': target %s wants a "
+                                   "number; declare the shape in the model (value_info)",
+                                   name, other->name);
+                else
+                        diag_error(&run->diag, EXIT_UNSUPPORTED,
+                                   "dimension '%s' is the run's: target %s wants a number; bind "
+                                   "it with --dim %s=N",
+                                   name, other->name, name);
+                return false;
+        }
+        return true;
 }
 
 static bool has_state(const struct run *run)
@@ -301,11 +317,10 @@ static bool has_state(const struct run *run)
 /* Reports targets whose code keeps no state. */
 static bool check_state(struct run *run)
 {
-        const struct target *other = has_state(run) ? other_machine(run) : NULL;
+        const struct target *other = has_state(run) ? fixed_target(run) : NULL;
         if (other)
                 diag_error(&run->diag, EXIT_UNSUPPORTED,
-                           "--state is for code of a processor, and target %s is none",
-                           other->name);
+                           "--state is not for target %s, whose code keeps none", other->name);
         return !other;
 }
 

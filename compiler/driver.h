@@ -73,8 +73,9 @@ int entry_named(struct run *run, const char *option, const char **argument);
  * that is none, state of other entries, gets -1. */
 void entry_numbers(const struct function *f, struct loop_buffer *const *ports, int count,
                    bool outputs, int *numbers);
-/* Returns the first target that is no processor by itself; NULL: all are. */
-const struct target *other_machine(const struct run *run);
+/* Returns the first target whose code is for one entry of numbers without state (struct engine);
+ * NULL: there is none. */
+const struct target *fixed_target(const struct run *run);
 /* Makes outputs that are the next value of state such numbers as --quantize-port makes of the
  * state. */
 bool state_ports(struct run *run, struct quantized_ports *ports);

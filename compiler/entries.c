@@ -146,7 +146,7 @@ bool entries_check(struct run *run)
         const struct loop_program *p = run->state.program;
         if (m ? !m->functions->next : p->entry_count == 1)
                 return true;
-        const char *what = run->target_count > 1 || other_machine(run)
+        const char *what = run->target_count > 1 || fixed_target(run)
                                    ? "--target"
                                    : options_for_one_entry(o, run->arena);
         if (what)

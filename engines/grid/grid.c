@@ -22,6 +22,9 @@
  * Reductions over rows get a warp each (grid_rows.c). A value that loads nothing which the kernel
  * writes is computed in each phase that reads it.
  *
+ * How often a loop runs may be what scalars of the kernel say, extents that a run gives: then so
+ * are the blocks of the launch, whose last lanes are left out by a condition.
+ *
  * Exact to the bit, except for sums along rows: every element is computed as before, by one lane. A
  * fail is recorded, and other lanes go on. Each lane of a loop repeats the checks that stand before
  * the loop, so that no launch is needed for them. A kernel that fails with two codes runs in one
@@ -188,8 +191,10 @@ static struct loop_expr *op(struct mapping *m, enum loop_opcode op, struct loop_
 
 static struct loop_expr *counter(struct mapping *m, const struct loop_stmt *loop)
 {
-        return loop->b->literal.i == 1 ? loop_index(m->p->arena, 0)
-                                       : loop_use(m->p->arena, loop->variable);
+        int64_t count;
+        return loop_is_int(loop->b, &count) && count == 1
+                       ? loop_index(m->p->arena, 0)
+                       : loop_use(m->p->arena, loop->variable);
 }
 
 /* Returns the number of the iteration that a lane does; of its `iterations`, the one that
@@ -234,12 +239,71 @@ static void put_serial(struct mapping *m, struct loop_block *body)
         put_values(m, body);
 }
 
-static int64_t trip(const struct loop_stmt *s)
+/* This many iterations: `most`, or as many as `open` says, `most` at most. */
+struct trip { int64_t most; struct loop_expr *open; };
+
+static struct loop_expr *trip_expr(struct mapping *m, const struct trip *t)
+{
+        return t->open ? loop_expr_copy(m->p->arena, t->open) : loop_index(m->p->arena, t->most);
+}
+
+static struct trip product(struct mapping *m, struct trip a, struct trip b)
+{
+        struct trip all = { .most = a.most * b.most };
+        if (a.open || b.open)
+                all.open = a.most == 1 && !a.open ? b.open
+                           : b.most == 1 && !b.open
+                                   ? a.open
+                                   : loop_op(m->p->arena, LOOP_MUL, trip_expr(m, &a),
+                                             trip_expr(m, &b), NULL);
+        return all;
+}
+
+static struct loop_expr *divided_up(struct mapping *m, struct loop_expr *e, int64_t by)
+{
+        return by == 1 ? e : op(m, LOOP_DIV, op(m, LOOP_ADD, e, by - 1), by);
+}
+
+/* Puts values that every phase may compute in place of their variables. */
+static struct loop_expr *in_scalars(struct mapping *m, struct loop_expr *e)
+{
+        if (e->op == LOOP_VARIABLE)
+                for (int i = 0; i < m->value_count; i++)
+                        if (m->values[i]->variable == e->variable)
+                                return in_scalars(m, m->values[i]->a);
+        struct loop_expr *copy = arena_copy(m->p->arena, e, sizeof *e);
+        for (int i = 0; i < e->arity; i++)
+                copy->args[i] = e->args[i] ? in_scalars(m, e->args[i]) : NULL;
+        return copy;
+}
+
+static void find_other(struct loop_expr *e, void *found)
+{
+        *(bool *)found |= e->type.element != E_INDEX || e->op == LOOP_LOAD || e->op == LOOP_CALL ||
+                          (e->op == LOOP_VARIABLE && e->variable->kind != VARIABLE_PARAMETER);
+}
+
+/* Returns how often a loop runs: a number, or what scalars of the kernel say. most 0: that is not
+ * known before the kernel runs. */
+static struct trip trip_of(struct mapping *m, const struct loop_stmt *s)
 {
         int64_t from, to;
-        if (!loop_is_int(s->a, &from) || !loop_is_int(s->b, &to) || to <= from)
-                return 0;
-        return (to - from + s->step - 1) / s->step;
+        bool other = false;
+        if (!loop_is_int(s->a, &from))
+                return (struct trip){ 0 };
+        if (loop_is_int(s->b, &to))
+                return (struct trip){ to <= from ? 0 : (to - from + s->step - 1) / s->step, NULL };
+        struct loop_expr *end = in_scalars(m, s->b);
+        loop_expr_walk(end, find_other, &other);
+        const struct loop_range r = loop_bounds_of(NULL, end);
+        if (other || r.low == INT64_MIN || r.high == INT64_MAX || r.high <= from)
+                return (struct trip){ 0 };
+        if (r.low < from)
+                end = op(m, LOOP_MAX, end, from);
+        if (from)
+                end = op(m, LOOP_SUB, end, from);
+        return (struct trip){ (r.high - from + s->step - 1) / s->step,
+                              divided_up(m, end, s->step) };
 }
 
 /* Is s a condition around a fail? Every lane that repeats it finds the same. */
@@ -259,42 +323,49 @@ static struct loop_stmt *inner_loop(const struct loop_stmt *loop)
         return s && s->kind == STMT_FOR && !s->next ? s : NULL;
 }
 
-/* Finds the loops from s inward that become one, and *total, their iterations. Returns 0 where
- * iterations depend on each other. */
-static int find_nest(const struct mapping *m, struct loop_stmt *s,
-                     struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX], int64_t *total)
+/* Finds the loops from s inward that become one. Returns 0 where iterations depend on each
+ * other. */
+static int find_nest(struct mapping *m, struct loop_stmt *s,
+                     struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX])
 {
         int count = 0;
-        *total = 1;
+        int64_t total = 1;
         for (; s && count < INDEPENDENT_LOOPS_MAX; s = inner_loop(s)) {
-                int64_t times = trip(s), all;
-                if (!times || !int_mul(*total, times, &all) ||
+                int64_t times = trip_of(m, s).most, all;
+                if (!times || !int_mul(total, times, &all) ||
                     all > (int64_t)GRID_BLOCKS_MAX * GRID_LANES)
                         break;
-                *total = all;
+                total = all;
                 nest[count++] = s;
         }
-        for (; count; count--) {
-                if (loops_are_independent(m->bounds, nest, count, !m->ordered))
-                        return count;
-                *total /= trip(nest[count - 1]);
-        }
-        return 0;
+        while (count && !loops_are_independent(m->bounds, nest, count, !m->ordered))
+                count--;
+        return count;
+}
+
+static struct trip trip_of_nest(struct mapping *m, struct loop_stmt *const *nest, int count)
+{
+        struct trip total = { 1, NULL };
+        for (int k = 0; k < count; k++)
+                total = product(m, total, trip_of(m, nest[k]));
+        return total;
 }
 
 /* Writes the variables of the loops, computed from the number of the iteration, and their
  * bodies. */
 static void put_iteration(struct mapping *m, struct loop_stmt *const *nest, int count,
-                          int64_t total, struct loop_variable *at, struct loop_block *body)
+                          struct loop_variable *at, struct loop_block *body)
 {
         struct arena *arena = m->p->arena;
         for (int k = 0; k < count; k++) {
-                int64_t from = 0, times = trip(nest[k]);
+                int64_t from = 0;
+                const struct trip times = trip_of(m, nest[k]),
+                                  inner = trip_of_nest(m, nest + k + 1, count - k - 1);
                 loop_is_int(nest[k]->a, &from);
-                total /= times;
-                struct loop_expr *index = op(m, LOOP_DIV, loop_use(arena, at), total);
+                struct loop_expr *index = loop_op(arena, LOOP_DIV, loop_use(arena, at),
+                                                  trip_expr(m, &inner), NULL);
                 if (k)
-                        index = op(m, LOOP_REM, index, times);
+                        index = loop_op(arena, LOOP_REM, index, trip_expr(m, &times), NULL);
                 struct loop_stmt *let = loop_append(arena, body, STMT_LET);
                 let->variable = nest[k]->variable;
                 let->variable->kind = VARIABLE_LET;
@@ -317,19 +388,20 @@ static int64_t warps_of(const struct mapping *m, int64_t total)
         return warps < 1 ? 1 : warps > WARPS ? WARPS : warps;
 }
 
-/* Begins iteration number `at` of `total`; where `most` is more, a condition leaves the rest
- * out. */
+/* Begins iteration number `at` of `total`; where `most` is more, or a run says how many there are,
+ * a condition leaves the rest out. */
 static struct loop_block *begin_iteration(struct mapping *m, struct loop_block *block,
                                           struct loop_variable *at, struct loop_expr *number,
-                                          int64_t total, int64_t most)
+                                          struct trip total, int64_t most)
 {
         struct loop_stmt *let = loop_append(m->p->arena, block, STMT_LET);
         let->variable = at;
         let->a = number;
-        if (most <= total)
+        if (most <= total.most && !total.open)
                 return block;
         struct loop_stmt *inside = loop_append(m->p->arena, block, STMT_IF);
-        inside->a = op(m, LOOP_LT, loop_use(m->p->arena, at), total);
+        inside->a = loop_op(m->p->arena, LOOP_LT, loop_use(m->p->arena, at), trip_expr(m, &total),
+                            NULL);
         return inside->body;
 }
 
@@ -368,8 +440,9 @@ static void put_iterations(struct mapping *m, struct loop_stmt *const *nest, int
         struct loop_variable *at = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
         struct loop_block *body = begin_iteration(
                 m, loop_block_new(arena), at,
-                number_of(m, block, warp, lane, iteration, iterations), total, total);
-        put_iteration(m, nest, count, total, at, body);
+                number_of(m, block, warp, lane, iteration, iterations),
+                (struct trip){ total, NULL }, total);
+        put_iteration(m, nest, count, at, body);
         put_values(m, body);
         grid_iterations_write(arena, iteration, iterations, body, lane->body);
 }
@@ -385,21 +458,25 @@ static int64_t side_of(const struct mapping *m, struct loop_stmt *const *nest, i
                             (int64_t)m->gpu->multiprocessors * SCHEDULERS * ENOUGH * GRID_LANES);
 }
 
-static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total)
+static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int count)
 {
-        const int64_t side = side_of(m, nest, count, total);
+        struct trip total = trip_of_nest(m, nest, count);
+        const int64_t side = side_of(m, nest, count, total.most);
         if (side > 1 && grid_side_write(m->p->arena, nest[count - 1], side))
-                total /= side;
-        const int64_t iterations =
-                side > 1 || m->checks.first ? 1 : iterations_of(m, nest, count, total);
+                total = trip_of_nest(m, nest, count);
+        const int64_t iterations = side > 1 || m->checks.first || total.open
+                                           ? 1
+                                           : iterations_of(m, nest, count, total.most);
         if (iterations > 1) {
-                put_iterations(m, nest, count, total, iterations);
+                put_iterations(m, nest, count, total.most, iterations);
                 return;
         }
-        int64_t lanes = total < GRID_LANES ? total : GRID_LANES,
-                warps = warps_of(m, divide_up(total, GRID_LANES)),
-                blocks = divide_up(total, lanes * warps);
+        int64_t lanes = total.most < GRID_LANES ? total.most : GRID_LANES,
+                warps = warps_of(m, divide_up(total.most, GRID_LANES)),
+                blocks = divide_up(total.most, lanes * warps);
         struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
+        if (total.open)
+                block->b = divided_up(m, trip_expr(m, &total), lanes * warps);
         struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
         struct loop_stmt *lane = open_loop(m, warp->body, "lane", FOR_GPU_LANE, lanes);
         struct loop_variable *at =
@@ -414,39 +491,42 @@ static void put_lanes(struct mapping *m, struct loop_stmt *const *nest, int coun
                 body->end = &s->next;
         }
         m->checks = (struct loop_block){ 0 };
-        put_iteration(m, nest, count, total, at, body);
+        put_iteration(m, nest, count, at, body);
         put_values(m, body);
 }
 
 /* Gives each iteration, which is a row, a warp. */
-static void put_rows(struct mapping *m, struct loop_stmt *const *nest, int count, int64_t total,
+static void put_rows(struct mapping *m, struct loop_stmt *const *nest, int count,
                      const struct grid_row *row)
 {
         struct arena *arena = m->p->arena;
-        int64_t warps = warps_of(m, total), blocks = divide_up(total, warps);
+        const struct trip total = trip_of_nest(m, nest, count);
+        int64_t warps = warps_of(m, total.most), blocks = divide_up(total.most, warps);
         put_checks(m);
         struct loop_stmt *block = open_loop(m, m->out, "block", FOR_GPU_BLOCK, blocks);
+        if (total.open)
+                block->b = divided_up(m, trip_expr(m, &total), warps);
         struct loop_stmt *warp = open_loop(m, block->body, "warp", FOR_GPU_WARP, warps);
         struct loop_variable *at = loop_variable_new(arena, "at", LOOP_TYPE(E_INDEX), VARIABLE_LET);
         struct loop_expr *number = loop_op(
                 arena, LOOP_ADD, op(m, LOOP_MUL, counter(m, block), warps), counter(m, warp), NULL);
         struct loop_block *body = begin_iteration(m, warp->body, at, number, total, blocks * warps);
         nest[count - 1]->body = grid_row_write(row);
-        put_iteration(m, nest, count, total, at, body);
+        put_iteration(m, nest, count, at, body);
         put_values(m, body);
 }
 
 static bool put_parallel(struct mapping *m, struct loop_stmt *loop)
 {
         struct loop_stmt *nest[INDEPENDENT_LOOPS_MAX];
-        int64_t total;
-        int count = loop->kind == STMT_FOR ? find_nest(m, loop, nest, &total) : 0;
+        int count = loop->kind == STMT_FOR ? find_nest(m, loop, nest) : 0;
+        const struct trip total = trip_of_nest(m, nest, count);
         const struct grid_row row = { m->p->arena, m->bounds, m->averages, m->exact,
                                       count ? nest[count - 1]->body : NULL };
         if (count && grid_row_is_for_warp(&row))
-                put_rows(m, nest, count, total, &row);
-        else if (count && total > 1)
-                put_lanes(m, nest, count, total);
+                put_rows(m, nest, count, &row);
+        else if (count && total.most > 1)
+                put_lanes(m, nest, count);
         else
                 return false;
         return true;

@@ -81,6 +81,18 @@ int64_t grid_row_trip(const struct loop_stmt *s)
         return known && to > from ? to - from : 0;
 }
 
+/* Returns the most iterations of a loop with step 1 from a literal on; 0: it is no such loop, or
+ * nothing bounds them. */
+static int64_t trip_most(const struct grid_row *row, const struct loop_stmt *s)
+{
+        int64_t from;
+        const int64_t high = loop_bounds_of(row->bounds, s->b).high;
+        return s->for_kind == FOR_SERIAL && s->step == 1 && loop_is_int(s->a, &from) &&
+                               high != INT64_MAX && high > from
+                       ? high - from
+                       : 0;
+}
+
 struct setting { const struct loop_variable *variable; const struct loop_stmt *let; };
 
 static void find_let(struct loop_stmt *s, void *context)
@@ -165,13 +177,13 @@ bool grid_row_is_for_warp(const struct grid_row *row)
                 if (s->kind != STMT_FOR)
                         return false;
                 if (!reduces(row, s)) {
-                        refused = !grid_row_trip(s) ||
+                        refused = !trip_most(row, s) ||
                                   !loops_are_independent(row->bounds, &s, 1, false);
                         continue;
                 }
                 struct loads loads = { .loop = innermost(s) };
                 loop_block_walk(loads.loop->body, NULL, count_load, &loads);
-                refused = grid_row_trip(loads.loop) < GRID_LANES || loads.far || !loads.near;
+                refused = trip_most(row, loads.loop) < GRID_LANES || loads.far || !loads.near;
                 any = true;
         }
         return any && !refused;
@@ -190,7 +202,7 @@ static void append(struct loop_block *block, struct loop_stmt *s)
  * words in memory. */
 int64_t grid_row_side(const struct grid_row *row, const struct loop_stmt *loop)
 {
-        int64_t side = SIDE_MOST;
+        int64_t side = grid_row_trip(loop) ? SIDE_MOST : 1;
         while (side > 1 && (grid_row_trip(loop) % (GRID_LANES * side) ||
                             !grid_side_is_words(row->arena, row->bounds, loop, side)))
                 side /= 2;
@@ -228,9 +240,20 @@ static void say_own(struct loop_expr *e, void *context)
                 *e = *loop_expr_copy(s->arena, s->place);
 }
 
-/* Gives the lane every 32nd iteration, from its own number on: the same, constant number for each
- * lane, so that several loads are under way. `side` neighbours of a lane are consecutive
- * iterations. */
+/* Returns the iterations of a lane where a run says how many there are between the two. */
+static struct loop_expr *iterations_of(struct arena *arena, struct loop_expr *from,
+                                       struct loop_expr *to)
+{
+        struct loop_expr *up = loop_index(arena, GRID_LANES - 1);
+        struct loop_expr *all = loop_op(arena, LOOP_SUB, loop_expr_copy(arena, to),
+                                        loop_expr_copy(arena, from), NULL);
+        return loop_op(arena, LOOP_DIV, loop_op(arena, LOOP_ADD, all, up, NULL),
+                       loop_index(arena, GRID_LANES), NULL);
+}
+
+/* Gives the lane every 32nd iteration, from its own number on: the same number for each lane, which
+ * is constant where the loop's is, so that several loads are under way. `side` neighbours of a lane
+ * are consecutive iterations. */
 static void share_iterations(const struct writing *w, struct loop_stmt *loop,
                              const struct loop_stmt *lane, int64_t side)
 {
@@ -247,7 +270,7 @@ static void share_iterations(const struct writing *w, struct loop_stmt *loop,
         let->variable = loop->variable;
         let->variable->kind = VARIABLE_LET;
         let->a = loop_op(arena, LOOP_ADD, loop_op(arena, LOOP_ADD, at, first, NULL), loop->a, NULL);
-        if (count % GRID_LANES) {
+        if (!count || count % GRID_LANES) {
                 struct loop_stmt *there = loop_append(arena, body, STMT_IF);
                 there->a = loop_op(arena, LOOP_LT, loop_use(arena, let->variable), loop->b, NULL);
                 there->body = loop->body;
@@ -259,11 +282,14 @@ static void share_iterations(const struct writing *w, struct loop_stmt *loop,
                                           loop_index(arena, w->kept.elements), NULL);
         place = loop_op(arena, LOOP_ADD, place, loop_use(arena, iteration), NULL);
         loop_block_walk(body, NULL, say_own, &(struct saying){ w->kept.own, place, arena });
+        struct loop_expr *from = loop->a;
         loop->variable = iteration;
         loop->a = loop_index(arena, 0);
-        loop->b = loop_index(arena, (count + GRID_LANES - 1) / GRID_LANES);
+        loop->b = count ? loop_index(arena, divide_up(count, GRID_LANES))
+                        : iterations_of(arena, from, loop->b);
         loop->step = side;
-        loop->for_kind = loop->b->literal.i <= GRID_ITERATIONS_MAX ? FOR_UNROLL : FOR_SERIAL;
+        loop->for_kind = count && divide_up(count, GRID_LANES) <= GRID_ITERATIONS_MAX ? FOR_UNROLL
+                                                                                     : FOR_SERIAL;
         loop->body = body;
 }
 
@@ -396,7 +422,8 @@ static void write_iterations(const struct writing *w, struct loop_stmt *loop,
 {
         struct arena *arena = w->arena;
         const bool simple = grid_iterations_can(loop->body),
-                   few = grid_row_trip(loop) <= GRID_LANES * GRID_ITERATIONS_MAX;
+                   few = grid_row_trip(loop) &&
+                         grid_row_trip(loop) <= GRID_LANES * GRID_ITERATIONS_MAX;
         const int64_t side = simple ? side_of(w, loop) : 1;
         if (side > 1 && !few) {
                 struct jam_copy *copy = jam_copy_new(arena, (int)side);

@@ -8,8 +8,8 @@
  *   fitted to measurements.
  * - Every launch takes at least the time of memory for every byte once.
  *
- * A loop whose iterations differ from block to block counts with the most that it can have; a loop
- * of unknown length counts UNKNOWN_TRIP. */
+ * A loop whose iterations differ from block to block counts with the most that it can have, and
+ * what a run gives with its upper bound; a loop of unknown length counts UNKNOWN_TRIP. */
 #include "engines/grid/launch_cost.h"
 
 #include <string.h>
@@ -379,7 +379,7 @@ struct grid_cost grid_cost_of(const struct target *t, const struct loop_function
                               const struct loop_stmt *phase, bool cold)
 {
         const struct gpu *g = target_gpu(t);
-        struct grid_cost cost = { .blocks = phase->b->literal.i,
+        struct grid_cost cost = { .blocks = loop_phase_most(phase),
                                   .warps = 1,
                                   .lanes = grid_lanes(phase->body) };
         struct arena *scratch = arena_new();

@@ -8,7 +8,8 @@
 #include "ir/target/target.h"
 
 struct grid_cost {
-        int64_t blocks;                 /* The launch has this many blocks. */
+        int64_t blocks;                 /* The launch has this many blocks, or at most so many
+                                         * where a run says how many. */
         int64_t warps;                  /* A block has this many warps. */
         int64_t lanes;                  /* This many lanes of a warp have work. */
         int64_t shared;                 /* A block has this many bytes of shared memory. */

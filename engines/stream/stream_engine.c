@@ -16,6 +16,7 @@ static bool fits(const struct target *target) { return target_accelerator(target
 
 const struct engine engine_stream = {
         .name = "stream",
+        .fixed = true,
         .doc = "streams of instructions for a machine beside the processor",
         .base = &engine_scalar,
         .fits = fits,

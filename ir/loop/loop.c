@@ -2,6 +2,7 @@
 /* Makes programs, functions, statements and the leaves of expressions of Loop IR, and walks them.
  * loop_fold.c makes operations. */
 #include "ir/loop/loop_grid.h"
+#include "ir/loop/loop_bounds.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -299,6 +300,11 @@ bool loop_is_grid(const struct loop_function *f)
 {
         const struct loop_stmt *s = f->kind == FUNCTION_KERNEL ? f->body->first : NULL;
         return s && s->kind == STMT_FOR && loop_for_is_phase(s->for_kind);
+}
+
+int64_t loop_phase_most(const struct loop_stmt *phase)
+{
+        return loop_bounds_of(NULL, phase->b).high;
 }
 
 struct loop_block *loop_block_new(struct arena *arena)

@@ -9,7 +9,7 @@
  * end of each GPU_WARP loop, where shared memory is handed on, and so the kernel stays a serial
  * program: what it means is what the loops do one iteration after the other.
  *
- *     for %b = 0 to 96 gpu_block {                   ; bounds are literals, from 0 on in steps of 1
+ *     for %b = 0 to 96 gpu_block {                   ; from 0 on in steps of 1, to a literal
  *       alloc %tile : f32[4096] shared               ; of the block: its warps see it
  *       for %k = 0 to %n {                           ; all warps alike: no store here, and loads only
  *         for %w = 0 to 4 gpu_warp {                 ; of what the kernel does not write
@@ -21,6 +21,12 @@
  *         }
  *       }
  *     }
+ *
+ * How many blocks a phase has, or clusters, may be an expression of the kernel's scalars, with
+ * known bounds, which the host evaluates where it launches the phase. The rest is of literals:
+ *
+ *     kernel @relu(%x: in f32[4096], %y: out f32[4096]; %n: index) {
+ *       for %b = 0 to (%n + 127) / 128 gpu_block {
  *
  * Blocks may stand in clusters, and a GPU_CLUSTER loop where else a phase's GPU_BLOCK loop does. It
  * holds allocs and GPU_BLOCK loops, whose iterations are the blocks of a cluster: on
@@ -210,6 +216,9 @@ static inline bool loop_for_is_phase(enum loop_for_kind kind)
 }
 /* Is f in grid form? */
 bool loop_is_grid(const struct loop_function *f);
+/* Returns the most iterations that a phase has: as many as its literal says, or the bounds of the
+ * scalars. INT64_MAX: nothing bounds them. */
+int64_t loop_phase_most(const struct loop_stmt *phase);
 
 /* Places in memory of a cluster (loop_cluster.c). Returns the number of blocks of a GPU_CLUSTER
  * loop; 0: it has none. */

@@ -52,6 +52,29 @@ static bool check_bounds(struct grid *g, const struct loop_stmt *s, const char *
                verify_error(g->v, "%lld %s, want 1 to %lld", (long long)to, what, (long long)most);
 }
 
+static void find_other(struct loop_expr *e, void *found)
+{
+        *(bool *)found |= e->type.element != E_INDEX || e->op == LOOP_LOAD || e->op == LOOP_CALL ||
+                          (e->op == LOOP_VARIABLE && e->variable->kind != VARIABLE_PARAMETER);
+}
+
+/* Checks how many blocks, or clusters, a phase has: a literal, or what its kernel's scalars say. */
+static bool check_phase_bounds(struct grid *g, const struct loop_stmt *s, const char *what,
+                               int64_t most)
+{
+        int64_t from;
+        bool other = false;
+        if (loop_is_int(s->b, &(int64_t){ 0 }))
+                return check_bounds(g, s, what, most);
+        loop_expr_walk(s->b, find_other, &other);
+        if (!loop_is_int(s->a, &from) || from != 0 || s->step != 1 || other)
+                return verify_error(g->v, "%s are not counted from 0 to a literal, or to what "
+                                          "scalars of the kernel say", what);
+        return loop_phase_most(s) <= most ||
+               verify_error(g->v, "scalars do not say that there are at most %lld %s",
+                            (long long)most, what);
+}
+
 /* ---- vectors of lanes: loads of neighbours, of which elements are taken, and stores side by
  * side ---- */
 
@@ -387,7 +410,7 @@ static bool check_phase_block(struct grid *g, const struct loop_stmt *s)
 static bool check_cluster(struct grid *g, const struct loop_stmt *cluster)
 {
         const int64_t blocks = loop_cluster_blocks(cluster);
-        if (!check_bounds(g, cluster, "clusters", GRID_BLOCKS_MAX / GRID_CLUSTER_MAX))
+        if (!check_phase_bounds(g, cluster, "clusters", GRID_BLOCKS_MAX / GRID_CLUSTER_MAX))
                 return false;
         g->blocks = blocks;
         for (const struct loop_stmt *s = cluster->body->first; s; s = s->next) {
@@ -443,10 +466,10 @@ bool verify_grid(struct verifier *v)
                 g.shared = g.warps = g.blocks = 0;
                 if (s->for_kind == FOR_GPU_CLUSTER
                             ? !check_cluster(&g, s)
-                            : !check_bounds(&g, s, "blocks", GRID_BLOCKS_MAX) ||
+                            : !check_phase_bounds(&g, s, "blocks", GRID_BLOCKS_MAX) ||
                                       !check_phase_block(&g, s))
                         return false;
-                g.iterations |= s->b->literal.i > 1 || s->next;
+                g.iterations |= loop_phase_most(s) > 1 || s->next;
         }
         v->stmt = NULL;
         if (g.codes && g.iterations)

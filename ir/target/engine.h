@@ -62,6 +62,8 @@ struct engine {
         bool float_schedules;           /* Contractions of floats follow schedules. */
         bool hardware_tiles;            /* Loop IR's statements on tiles (ir/loop/loop_tiles.h) are
                                          * the target's own. */
+        bool fixed;                     /* Code is for one entry, whose extents are numbers, and
+                                         * keeps no state from one run to the next. */
         bool launches;                  /* A kernel is a launch of many lanes on a device, and the
                                          * launch itself takes time. */
         bool reads_borders;             /* A scheduled contraction reads zeros around its operand,

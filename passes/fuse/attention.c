@@ -209,7 +209,8 @@ static bool find_kernels(struct op *second, struct candidates *c, const struct t
                                    ? find_first(x)
                                    : NULL;
         if (!first || first == second || first->region != second->region ||
-            (product->code == OP_dot && !packs && !is_open(product, target)) ||
+            (product->code == OP_dot && !(packs && op_is_static(product)) &&
+             !is_open(product, target)) ||
             product_of(first)->code != product->code)
                 return false;
         *c = (struct candidates){ .kernels = { first },

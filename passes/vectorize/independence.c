@@ -14,20 +14,36 @@
  *     |r---|        |r---|        |r---|               |r---|        |r---|        |r---|
  *     i, j          i, j+1        i, j+2               i+1, j        ...
  *
+ * Steps may be products with extents that a run gives, as those of rows are, and loops of the body
+ * may run as often as an extent says: a span, which is a range of such a width. Where such
+ * an extent is 0, nothing is accessed.
+ *
  * Everything is in bytes. A term without such a form (a subscript that data gives, a quotient)
  * becomes part of r if its bounds are known; else there is no proof. */
 #include "passes/vectorize/independence.h"
 
 #include "base/size.h"
 
-enum { DEPTH_MAX = 60, TERMS_MAX = 6 };
+enum { DEPTH_MAX = 60, TERMS_MAX = 6, ATOMS_MAX = 6, SPANS_MAX = 4 };
+
+/* A product of a constant and of atoms: expressions that are the same in all iterations. */
+struct monomial {
+        int64_t factor;
+        const struct loop_expr *atoms[ATOMS_MAX];
+        int atom_count;
+};
+
+/* A loop of the body whose number of iterations a run gives: 0, step, .. step * (trip - 1). */
+struct span { struct monomial step, trip; };
 
 struct form {
         bool known;
-        int64_t steps[INDEPENDENT_LOOPS_MAX];     /* There is one for each loop. */
-        /* These are variables, or products of variables, that are the same in all iterations. */
-        struct { const struct loop_expr *of; int64_t factor; } terms[TERMS_MAX];
+        struct monomial steps[INDEPENDENT_LOOPS_MAX];     /* There is one for each loop; factor 0:
+                                                           * it does not move with the loop. */
+        struct monomial terms[TERMS_MAX];         /* They are the same in all iterations. */
         int term_count;
+        struct span spans[SPANS_MAX];
+        int span_count;
         int64_t low, high;
 };
 
@@ -56,6 +72,63 @@ static void put(struct map *map, const void *key, void *value)
         map_set(map, (const char *)&key, sizeof key, value);
 }
 
+/* ---- products of what is the same in all iterations ---- */
+
+static struct monomial constant(int64_t factor) { return (struct monomial){ .factor = factor }; }
+
+/* Does b have each atom of a, as often? */
+static bool has_atoms(const struct monomial *a, const struct monomial *b)
+{
+        bool taken[ATOMS_MAX] = { false };
+        for (int i = 0; i < a->atom_count; i++) {
+                int k = 0;
+                while (k < b->atom_count &&
+                       (taken[k] || !loop_expr_same(a->atoms[i], b->atoms[k])))
+                        k++;
+                if (k == b->atom_count)
+                        return false;
+                taken[k] = true;
+        }
+        return true;
+}
+
+static bool same_atoms(const struct monomial *a, const struct monomial *b)
+{
+        return a->atom_count == b->atom_count && has_atoms(a, b);
+}
+
+static bool same_monomial(const struct monomial *a, const struct monomial *b)
+{
+        return a->factor == b->factor && (!a->factor || same_atoms(a, b));
+}
+
+static bool multiply(struct monomial *a, const struct monomial *b)
+{
+        if (!a->factor || !b->factor) {
+                *a = constant(0);
+                return true;
+        }
+        if (a->atom_count + b->atom_count > ATOMS_MAX)
+                return false;
+        for (int i = 0; i < b->atom_count; i++)
+                a->atoms[a->atom_count++] = b->atoms[i];
+        return int_mul(a->factor, b->factor, &a->factor);
+}
+
+/* Adds products of the same atoms. */
+static bool add_up(struct monomial *a, const struct monomial *b)
+{
+        if (!b->factor)
+                return true;
+        if (!a->factor)
+                *a = *b;
+        else if (!same_atoms(a, b) || !int_add(a->factor, b->factor, &a->factor))
+                return false;
+        if (!a->factor)
+                *a = constant(0);
+        return true;
+}
+
 /* ---- subscripts ---- */
 
 static struct form form_of_range(struct loop_range r)
@@ -65,28 +138,38 @@ static struct form form_of_range(struct loop_range r)
                               .high = r.high };
 }
 
-static void add_term(struct form *f, const struct loop_expr *of, int64_t factor)
+static void add_term(struct form *f, const struct monomial *term)
 {
+        if (!term->factor)
+                return;
         for (int i = 0; i < f->term_count; i++)
-                if (loop_expr_same(f->terms[i].of, of)) {
-                        f->known &= int_add(f->terms[i].factor, factor, &f->terms[i].factor);
+                if (same_atoms(&f->terms[i], term)) {
+                        f->known &= int_add(f->terms[i].factor, term->factor, &f->terms[i].factor);
                         return;
                 }
-        if (f->term_count == TERMS_MAX) {
+        if (f->term_count == TERMS_MAX)
                 f->known = false;
-                return;
-        }
-        f->terms[f->term_count].of = of;
-        f->terms[f->term_count++].factor = factor;
+        else
+                f->terms[f->term_count++] = *term;
+}
+
+static void add_span(struct form *f, const struct span *span)
+{
+        if (f->span_count == SPANS_MAX)
+                f->known = false;
+        else
+                f->spans[f->span_count++] = *span;
 }
 
 static struct form sum(struct form a, struct form b)
 {
         a.known &= b.known;
         for (int k = 0; k < INDEPENDENT_LOOPS_MAX; k++)
-                a.known &= int_add(a.steps[k], b.steps[k], &a.steps[k]);
+                a.known = a.known && add_up(&a.steps[k], &b.steps[k]);
         for (int i = 0; i < b.term_count; i++)
-                add_term(&a, b.terms[i].of, b.terms[i].factor);
+                add_term(&a, &b.terms[i]);
+        for (int i = 0; i < b.span_count; i++)
+                add_span(&a, &b.spans[i]);
         a.known &= int_add(a.low, b.low, &a.low);
         a.known &= int_add(a.high, b.high, &a.high);
         return a;
@@ -96,15 +179,107 @@ static struct form product(struct form a, int64_t factor)
 {
         int64_t low = factor < 0 ? a.high : a.low, high = factor < 0 ? a.low : a.high;
         for (int k = 0; k < INDEPENDENT_LOOPS_MAX; k++)
-                a.known &= int_mul(a.steps[k], factor, &a.steps[k]);
+                a.known &= int_mul(a.steps[k].factor, factor, &a.steps[k].factor);
         for (int i = 0; i < a.term_count; i++)
                 a.known &= int_mul(a.terms[i].factor, factor, &a.terms[i].factor);
+        for (int i = 0; i < a.span_count; i++)
+                a.known &= factor >= 0 &&
+                           int_mul(a.spans[i].step.factor, factor, &a.spans[i].step.factor);
         a.known &= int_mul(low, factor, &a.low);
         a.known &= int_mul(high, factor, &a.high);
         return a;
 }
 
+/* Returns the form times what is the same in all iterations and not negative; a range becomes a
+ * span. */
+static struct form scaled(struct form a, const struct monomial *by)
+{
+        if (!by->atom_count)
+                return product(a, by->factor);
+        int64_t width;
+        struct form f = { .known = a.known && int_sub(a.high, a.low, &width) };
+        if (!f.known)
+                return f;
+        for (int k = 0; k < INDEPENDENT_LOOPS_MAX; k++) {
+                f.steps[k] = a.steps[k];
+                f.known = f.known && multiply(&f.steps[k], by);
+        }
+        for (int i = 0; i < a.term_count && f.known; i++) {
+                f.known = multiply(&a.terms[i], by);
+                add_term(&f, &a.terms[i]);
+        }
+        for (int i = 0; i < a.span_count && f.known; i++) {
+                f.known = multiply(&a.spans[i].step, by);
+                add_span(&f, &a.spans[i]);
+        }
+        struct monomial low = constant(a.low);
+        f.known = f.known && multiply(&low, by) && width < INT64_MAX;
+        add_term(&f, &low);
+        if (width && f.known)
+                add_span(&f, &(struct span){ *by, constant(width + 1) });
+        return f;
+}
+
 static struct form form_of(const struct proof *p, const struct loop_expr *e, int depth);
+
+/* Is it an index of literals and variables from outside of the loops? */
+static bool is_outside(const struct proof *p, const struct loop_expr *e, int depth)
+{
+        if (depth > DEPTH_MAX || e->type.element != E_INDEX || e->type.lanes != 1 ||
+            e->op == LOOP_LOAD || e->op == LOOP_CALL || e->op == LOOP_TILE_ENTRY)
+                return false;
+        if (e->op == LOOP_VARIABLE)
+                return !find(p->own, e->variable);
+        for (int i = 0; i < e->arity; i++)
+                if (!e->args[i] || !is_outside(p, e->args[i], depth + 1))
+                        return false;
+        return true;
+}
+
+/* Splits what is_outside into a constant and atoms. */
+static bool monomial_of(const struct loop_expr *e, struct monomial *m, int depth)
+{
+        struct monomial other;
+        int64_t factor;
+        *m = constant(1);
+        if (loop_is_int(e, &factor)) {
+                m->factor = factor;
+        } else if (e->op == LOOP_MUL && depth < DEPTH_MAX) {
+                return monomial_of(e->args[0], m, depth + 1) &&
+                       monomial_of(e->args[1], &other, depth + 1) && multiply(m, &other);
+        } else {
+                m->atoms[m->atom_count++] = e;
+        }
+        return true;
+}
+
+/* Finds how often a loop runs at most: from a literal to what is the same in all iterations. */
+static bool trip_of(const struct proof *p, const struct loop_stmt *s, struct monomial *m)
+{
+        int64_t from, to;
+        if (!loop_is_int(s->a, &from))
+                return false;
+        if (loop_is_int(s->b, &to)) {
+                *m = constant(to > from ? (to - from + s->step - 1) / s->step : 0);
+                return true;
+        }
+        return from >= 0 && is_outside(p, s->b, 0) && loop_bounds_of(p->bounds, s->b).low >= 0 &&
+               monomial_of(s->b, m, 0);
+}
+
+static struct form form_of_loop(const struct proof *p, const struct loop_stmt *loop,
+                                const struct loop_expr *e)
+{
+        struct span span = { constant(loop->step), { 0 } };
+        int64_t from;
+        struct form f = { .known = true };
+        if (!loop_is_int(loop->a, &from) || loop_is_int(loop->b, &(int64_t){ 0 }) ||
+            !trip_of(p, loop, &span.trip))
+                return form_of_range(loop_bounds_of(p->bounds, e));
+        f.low = f.high = from;
+        add_span(&f, &span);
+        return f;
+}
 
 static struct form form_of_variable(const struct proof *p, const struct loop_expr *e, int depth)
 {
@@ -112,39 +287,43 @@ static struct form form_of_variable(const struct proof *p, const struct loop_exp
         for (int k = 0; k < p->count; k++)
                 if (v == p->loops[k]->variable) {
                         struct form f = { .known = true };
-                        f.steps[k] = p->loops[k]->step;
+                        f.steps[k] = constant(p->loops[k]->step);
                         return sum(f, form_of(p, p->loops[k]->a, depth + 1));
                 }
         struct form outside = { .known = true };
         const struct loop_stmt *let = find(p->own, v);
         if (!let) {
-                add_term(&outside, e, 1);
+                struct monomial term = constant(1);
+                term.atoms[term.atom_count++] = e;
+                add_term(&outside, &term);
                 return outside;
         }
-        return let->kind == STMT_LET ? form_of(p, let->a, depth + 1)
-                                     : form_of_range(loop_bounds_of(p->bounds, e));
-}
-
-/* Is a product, or a part of one, of variables from outside of the loops? */
-static bool is_outside(const struct proof *p, const struct loop_expr *e)
-{
-        if (e->op == LOOP_MUL)
-                return is_outside(p, e->args[0]) && is_outside(p, e->args[1]);
-        bool own = e->op == LOOP_VARIABLE && find(p->own, e->variable);
-        return e->op == LOOP_LITERAL || (e->op == LOOP_VARIABLE && !own);
+        return let->kind == STMT_LET   ? form_of(p, let->a, depth + 1)
+               : let->kind == STMT_FOR ? form_of_loop(p, let, e)
+                                       : form_of_range(loop_bounds_of(p->bounds, e));
 }
 
 static struct form form_of_product(const struct proof *p, const struct loop_expr *e, int depth)
 {
         int64_t factor;
         struct form outside = { .known = true };
+        struct monomial m;
         for (int i = 0; i < 2; i++)
                 if (loop_is_int(e->args[i], &factor))
                         return product(form_of(p, e->args[1 - i], depth), factor);
-        if (!is_outside(p, e))
-                return form_of_range(loop_bounds_of(p->bounds, e));
-        add_term(&outside, e, 1);
-        return outside;
+        if (is_outside(p, e, 0) && monomial_of(e, &m, 0)) {
+                add_term(&outside, &m);
+                return outside;
+        }
+        for (int i = 0; i < 2; i++)
+                if (is_outside(p, e->args[i], 0) &&
+                    loop_bounds_of(p->bounds, e->args[i]).low >= 0 &&
+                    monomial_of(e->args[i], &m, 0)) {
+                        const struct form f = scaled(form_of(p, e->args[1 - i], depth), &m);
+                        if (f.known)
+                                return f;
+                }
+        return form_of_range(loop_bounds_of(p->bounds, e));
 }
 
 /* Returns the form of all lanes of a ramp. */
@@ -187,13 +366,36 @@ static const void *memory_of(const struct loop_buffer *b)
 
 static bool same_but_range(const struct form *a, const struct form *b)
 {
-        struct form difference = sum(*a, product(*b, -1));
-        bool same = difference.known;
-        for (int k = 0; k < INDEPENDENT_LOOPS_MAX; k++)
-                same &= difference.steps[k] == 0;
-        for (int i = 0; i < difference.term_count; i++)
-                same &= difference.terms[i].factor == 0;
+        bool same = a->known && b->known;
+        for (int k = 0; k < INDEPENDENT_LOOPS_MAX && same; k++)
+                same = same_monomial(&a->steps[k], &b->steps[k]);
+        struct form difference = *a;
+        for (int i = 0; i < b->term_count && same; i++) {
+                struct monomial term = b->terms[i];
+                term.factor = -term.factor;
+                add_term(&difference, &term);
+        }
+        same = same && difference.known;
+        for (int i = 0; i < difference.term_count && same; i++)
+                same = difference.terms[i].factor == 0;
         return same;
+}
+
+/* Makes the range of `to` that of both; returns false where it has no room for them. */
+static bool join_spans(struct form *to, const struct form *from)
+{
+        for (int i = 0; i < from->span_count; i++) {
+                int k = 0;
+                while (k < to->span_count &&
+                       (!same_monomial(&to->spans[k].step, &from->spans[i].step) ||
+                        !same_atoms(&to->spans[k].trip, &from->spans[i].trip)))
+                        k++;
+                if (k == to->span_count)
+                        add_span(to, &from->spans[i]);
+                else if (to->spans[k].trip.factor < from->spans[i].trip.factor)
+                        to->spans[k].trip.factor = from->spans[i].trip.factor;
+        }
+        return to->known;
 }
 
 /* Returns the number of lanes up to the last one that a mask lets through, where the mask is
@@ -244,6 +446,7 @@ static void access_memory(struct proof *p, struct loop_buffer *b, const struct l
         w->accessed = true;
         w->form.low = f.low < w->form.low ? f.low : w->form.low;
         w->form.high = f.high > w->form.high ? f.high : w->form.high;
+        p->failed |= !join_spans(&w->form, &f);
 }
 
 static void check_store(struct loop_stmt *s, void *context)
@@ -300,38 +503,90 @@ static void find_written(struct loop_stmt *s, void *context)
 
 /* ---- the proof ---- */
 
-static int64_t trip(const struct loop_stmt *s)
+/* What moves a subscript: a loop, whose iterations must lie apart, or a span within one. */
+struct mover { struct monomial step, trip; bool apart, counted; };
+
+/* Is a at least as much as b, where atoms are 1 at least? */
+static bool at_least(const struct monomial *a, const struct monomial *b)
 {
-        int64_t from, to;
-        if (!loop_is_int(s->a, &from) || !loop_is_int(s->b, &to))
-                return -1;
-        return to > from ? (to - from + s->step - 1) / s->step : 0;
+        return a->factor >= b->factor && has_atoms(b, a);
+}
+
+/* Adds the reach of a mover to the width of what is within one of its steps. */
+static bool widen(struct monomial *width, const struct mover *m)
+{
+        struct monomial reach = m->step, trip = m->trip;
+        if (!m->counted)
+                return false;
+        if (!reach.atom_count && !trip.atom_count && !width->atom_count)
+                return int_mul(reach.factor, trip.factor - 1, &reach.factor) &&
+                       int_add(width->factor, reach.factor, &width->factor);
+        if (!multiply(&reach, &trip))
+                return false;
+        if (at_least(&m->step, width)) {
+                *width = reach;
+                return true;
+        }
+        return add_up(width, &reach);
+}
+
+/* Is each atom of the steps 1 at least, or how often a loop runs, so that nothing is accessed where
+ * it is 0? */
+static bool steps_are_positive(const struct proof *p, const struct mover *movers, int count)
+{
+        for (int i = 0; i < count; i++)
+                for (int a = 0; a < movers[i].step.atom_count; a++) {
+                        struct monomial atom = constant(1);
+                        atom.atoms[atom.atom_count++] = movers[i].step.atoms[a];
+                        bool positive = loop_bounds_of(p->bounds, atom.atoms[0]).low >= 1;
+                        for (int k = 0; k < count && !positive; k++)
+                                positive = has_atoms(&atom, &movers[k].trip);
+                        if (!positive)
+                                return false;
+                }
+        return true;
+}
+
+/* Takes the mover of the smallest step from those that are left: of the fewest atoms, then the
+ * least factor. */
+static struct mover take_smallest(struct mover *movers, int left)
+{
+        int at = 0;
+        for (int i = 1; i < left; i++) {
+                const struct monomial *a = &movers[i].step, *b = &movers[at].step;
+                if (a->atom_count < b->atom_count ||
+                    (a->atom_count == b->atom_count && a->factor < b->factor))
+                        at = i;
+        }
+        const struct mover m = movers[at];
+        for (; at + 1 < left; at++)
+                movers[at] = movers[at + 1];
+        return m;
 }
 
 static bool lie_apart(const struct proof *p, const struct form *f)
 {
-        int64_t width, reach;
-        bool done[INDEPENDENT_LOOPS_MAX] = { false };
-        if (!int_sub(f->high, f->low, &width))
+        struct mover movers[INDEPENDENT_LOOPS_MAX + SPANS_MAX];
+        struct monomial width = constant(0);
+        int count = 0;
+        if (!int_sub(f->high, f->low, &width.factor))
                 return false;
-        /* The loop finds the smallest step that is left. */
-        for (int round = 0; round < p->count; round++) {
-                int smallest = -1;
-                int64_t step = 0;
-                for (int k = 0; k < p->count; k++) {
-                        int64_t size = f->steps[k] < 0 ? -f->steps[k] : f->steps[k];
-                        if (!done[k] && (smallest < 0 || size < step)) {
-                                smallest = k;
-                                step = size;
-                        }
-                }
-                done[smallest] = true;
-                if (p->count > 1 && trip(p->loops[smallest]) == 1)
-                        continue;
-                if (step < width)
+        for (int i = 0; i < f->span_count; i++)
+                movers[count++] = (struct mover){ f->spans[i].step, f->spans[i].trip, false, true };
+        for (int k = 0; k < p->count; k++) {
+                struct mover m = { f->steps[k], constant(0), true, false };
+                m.step.factor = m.step.factor < 0 ? -m.step.factor : m.step.factor;
+                m.counted = trip_of(p, p->loops[k], &m.trip);
+                if (p->count == 1 || m.trip.atom_count || m.trip.factor != 1)
+                        movers[count++] = m;
+        }
+        if (!steps_are_positive(p, movers, count))
+                return false;
+        for (int left = count; left > 0; left--) {
+                const struct mover m = take_smallest(movers, left);
+                if (m.apart && !at_least(&m.step, &width))
                         return false;
-                if (round + 1 < p->count && (!int_mul(step, trip(p->loops[smallest]) - 1, &reach) ||
-                                             !int_add(reach, width, &width)))
+                if (left > 1 && !widen(&width, &m))
                         return false;
         }
         return true;
@@ -348,10 +603,12 @@ bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *c
         struct loop_block *body = loops[0]->body;
         p.own = map_new(p.arena);
         p.written = map_new(p.arena);
-        for (int k = 0; count > 1 && k < count; k++)
-                p.failed |= trip(loops[k]) < 1;
         put(p.own, loops[0]->variable, loops[0]);
         loop_block_walk(body, find_own, NULL, &p);
+        for (int k = 0; count > 1 && k < count; k++) {
+                struct monomial trip;
+                p.failed |= !trip_of(&p, loops[k], &trip) || trip.factor < 1;
+        }
         loop_block_walk(body, find_written, NULL, &p);
         loop_block_walk(body, check_store, check_load, &p);
         for (const struct written *w = p.first; w; w = w->next)

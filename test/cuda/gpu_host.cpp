@@ -128,7 +128,7 @@ static struct captured capture(const struct executor_model *model, const char *i
                 MUST(model->load(weights, c.stream));
         MUST(cudaStreamSynchronize(c.stream));
         MUST(cudaStreamBeginCapture(c.stream, cudaStreamCaptureModeGlobal));
-        MUST(model->run(c.pointers.data(), c.stream));
+        MUST(model->run(c.pointers.data(), NULL, c.stream));
         MUST(cudaStreamEndCapture(c.stream, &c.graph));
         return c;
 }

@@ -112,7 +112,7 @@ def test_zoo(name, tmp_path):
     source = cuda.compile_model(path, tmp_path, ["--weights=incbin"])
     program = cuda.build([source], tmp_path, flags=OPTIMIZE)
     arrays = [(random.random(shape) * 2 - 1).astype(dnncc.numpy_type(kind)) if kind == 1 else random.integers(0, 2, shape).astype(dnncc.numpy_type(kind))
-              for is_input, kind, shape in cuda.ports(program, "model") if is_input]
+              for is_input, _, kind, shape in cuda.ports(program, "model") if is_input]
     got = cuda.run(program, {"model": arrays}, tmp_path, "0", timeout=ZOO[name])["model"]
     assert not isinstance(got, cuda.Found), got
     what = near(got, reference(path, arrays, [], tmp_path, timeout=3600), bound=1e-4)          # units cut sums off, layer by layer: docs/measurements/gpu.md

@@ -403,7 +403,7 @@ def test_usage(said, code, words, tmp_path):
     assert not (tmp_path / "m.c").exists()
 
 
-@pytest.mark.parametrize("target", ["cuda-sm_90", "vta"])
+@pytest.mark.parametrize("target", ["vta"])
 def test_machines_keep_none(target, tmp_path):
     onnx.save(gru()[0], tmp_path / "m.onnx")
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--state=h=h_next", f"--target={target}", "-o", "-"])

@@ -113,24 +113,47 @@ def model_object(path, cxx=CXX, flags=OPTIMIZE):
 
 
 def parameters(header, function):
-    """how many a function of the header has; None: there is no such function"""
-    found = re.search(rf"\b{function}\(([^)]*)\)", header)
-    return found and (0 if found[1].strip() in ("", "void") else found[1].count(",") + 1)
+    """its parameters in the header, as texts; None: there is no such function"""
+    found = re.search(rf"\bint {function}\(([^)]*)\)", header)
+    return found and [] if not found or found[1].strip() in ("", "void") else [" ".join(p.split()) for p in found[1].split(",")]
+
+
+def run_call(header, name):
+    """the call of run with pointers p, extents x and stream s; and how many extents are state"""
+    given, kept, pointers, words = parameters(header, f"{name}_run")[:-1], 0, 0, []
+    state = next((i for i, p in enumerate(given) if p.endswith("*state")), len(given))
+    while state + 1 + kept < len(given) and re.fullmatch(r"int64_t \*\w+", given[state + 1 + kept]):
+        kept += 1
+    extents = 0
+    for i, p in enumerate(given):
+        if state < i <= state + kept or re.fullmatch(r"int64_t \w+", p):
+            words.append(f"{'&' if '*' in p else ''}x[{extents}]")
+            extents += 1
+        else:
+            words.append(f"as_wanted{{ p[{pointers}] }}")
+            pointers += 1
+    return f"{name}_run({', '.join([*words, 'as_wanted{ s }'])})", kept
+
+
+def entries(header, name):
+    """the prefixes of its entries' functions"""
+    return [p for p in dict.fromkeys(re.findall(r"\bint (\w+)_run\(", header)) if p.startswith(name)]
 
 
 def table(paths, loads=True):
-    """C++ text: the models of these .cu files, for host.cpp; not loads: their weights stay what the memory has (--weights=file)"""
+    """C++ text: the models of these .cu files, for host.cpp, of several entries each; not loads: their weights stay what the memory has
+    (--weights=file)"""
     rows, includes = [], ['#include "host.h"']
     for path in paths:
         name, header = path.stem, path.with_suffix(".h").read_text()
         includes.append(f'#include "{path.with_suffix(".h")}"')
-        count = parameters(header, f"{name}_run") - 1
-        run = f"{name}_run({''.join(f'as_wanted{{ p[{i}] }}, ' for i in range(count))}as_wanted{{ s }})"
-        status = f"{name}_status({'as_wanted{ w }, ' if parameters(header, f'{name}_status') == 2 else ''}as_wanted{{ s }})"
+        status = f"{name}_status({'as_wanted{ w }, ' if len(parameters(header, f'{name}_status')) == 2 else ''}as_wanted{{ s }})"
         load = "NULL" if not loads or parameters(header, f"{name}_load") is None else f"[](void *w, cudaStream_t s) {{ return {name}_load(as_wanted{{ w }}, as_wanted{{ s }}); }}"
-        rows.append(f'        {{ "{name}", {name}_describe, {name}_prepare, {load},\n'
-                    f"          [](void *const *p, cudaStream_t s) {{ (void)p; return {run}; }},\n"
-                    f"          [](void *w, cudaStream_t s) {{ (void)w; return {status}; }} }},")
+        for entry in entries(header, name):
+            run, kept = run_call(header, entry)
+            rows.append(f'        {{ "{entry}", {kept}, {entry}_describe, {name}_prepare, {load},\n'
+                        f"          [](void *const *p, int64_t *x, cudaStream_t s) {{ (void)p, (void)x; return {run}; }},\n"
+                        f"          [](void *w, cudaStream_t s) {{ (void)w; return {status}; }} }},")
     return ("\n".join(includes) + "\n\nstruct as_wanted { void *p; template <class T> operator T *() const { return (T *)p; } };\n" +
             "const struct executor_model executor_models[] = {\n" + "\n".join(rows) + f"\n}};\nconst int executor_model_count = {len(rows)};\n")
 
@@ -145,35 +168,86 @@ def build(paths, folder, cxx=CXX, flags=OPTIMIZE):
 
 
 def ports(program, name):
-    """[(is_input, onnx type, shape)]"""
+    """[(is_input, name, onnx type, shape)] as dnncc.ports has them: an extent that a run gives is a text"""
     done = dnncc.run([program, "--describe", name])
     assert done.returncode == 0, done.stderr
     rows = [json.loads(line) for line in done.stdout.splitlines()]
-    return [("input" in row, row["type"], tuple(row["shape"])) for row in rows]
+    return [("input" in row, "", row["type"], tuple(symbol or extent for symbol, extent in zip(row["symbols"] or [""] * len(row["shape"]), row["shape"])))
+            for row in rows]
+
+
+def executed(program, executions, command, folder, names, timeout, env):
+    """{name: what the host said of it}"""
+    done = dnncc.run([program, executions, *command], timeout=timeout, env={**os.environ, **(env or {})})
+    said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+    for name in names:
+        said.setdefault(name, f"nothing; {done.stderr[-500:]}")
+        if said[name].startswith("ok "):
+            counts[name] = json.loads(said[name][3:])
+    return said
+
+
+def folders(folder, name):
+    given, made = pathlib.Path(folder) / f"{name}.in", pathlib.Path(folder) / f"{name}.out"
+    for f in (given, made):
+        shutil.rmtree(f, ignore_errors=True)
+        f.mkdir()
+    return given, made
 
 
 def run(program, inputs, folder, executions=TWO, timeout=600, env=None):
     """inputs: {name: [arrays]}; returns {name: [arrays], or Found}"""
-    folder, command, results = pathlib.Path(folder), [], {}
+    command, results = [], {}
     for name, arrays in inputs.items():
-        given, made = folder / f"{name}.in", folder / f"{name}.out"
-        given.mkdir(exist_ok=True)
-        made.mkdir(exist_ok=True)
+        given, made = folders(folder, name)
         for k, array in enumerate(arrays):
             (given / f"{k}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
+        if any(isinstance(extent, str) for p in ports(program, name) for extent in p[3]):
+            write_runs(program, given, [(name, arrays, {})])
         command += [name, given, made]
-    done = dnncc.run([program, executions, *command], timeout=timeout, env={**os.environ, **(env or {})})
-    said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
-    for name in inputs:
-        line = said.get(name, f"nothing; {done.stderr[-500:]}")
-        if not line.startswith("ok "):
-            results[name] = Found(line)
+    said = executed(program, executions, command, folder, inputs, timeout, env)
+    for name, arrays in inputs.items():
+        if not said[name].startswith("ok "):
+            results[name] = Found(said[name])
             continue
-        kinds = [p for p in ports(program, name) if not p[0]]
-        results[name] = [np.frombuffer((folder / f"{name}.out" / f"{k}.bin").read_bytes(), dtype=dnncc.numpy_type(kind)).reshape(shape)
-                         for k, (_, kind, shape) in enumerate(kinds)]
-        counts[name] = json.loads(line[3:])
+        made = pathlib.Path(folder) / f"{name}.out"
+        results[name] = read_outputs(program, made, name, arrays, {}, "0." if (made / "0.0.bin").exists() else "")
     return results
+
+
+def in_run(program, name, arrays, kept):
+    """an entry's ports with the shapes of a run of these inputs, and the extents that it is given; kept: those that are state"""
+    described = ports(program, name)
+    extents = dnncc.extents_of([(*p[:3], tuple(None if e in kept else e for e in p[3])) for p in described], arrays)
+    return [(*p[:3], dnncc.shape_in(p, {**kept, **extents})) for p in described], extents
+
+
+def write_runs(program, given, runs):
+    """the files of several runs: [(entry, arrays, the extents that are state)]"""
+    lines = []
+    for k, (entry, arrays, kept) in enumerate(runs):
+        shaped, extents = in_run(program, entry, arrays, kept)
+        for i, array in enumerate(arrays):
+            (given / f"{k}.{i}.bin").write_bytes(np.ascontiguousarray(array).tobytes())
+        sizes = [int(np.prod(p[3], dtype=np.int64)) * np.dtype(dnncc.numpy_type(p[2])).itemsize for p in shaped]
+        lines.append(" ".join(map(str, [entry, len(extents), *extents.values(), *sizes])))
+    (given / "runs").write_text("\n".join(lines) + "\n")
+
+
+def read_outputs(program, made, entry, arrays, kept, before):
+    results = [p for p in in_run(program, entry, arrays, kept)[0] if not p[0]]
+    return [np.frombuffer((made / f"{before}{k}.bin").read_bytes(), dtype=dnncc.numpy_type(p[2])).reshape(p[3]) for k, p in enumerate(results)]
+
+
+def run_steps(program, runs, folder, executions=TWO, timeout=600):
+    """several runs one after the other, of state that lasts: [(entry, arrays, {name: extent that is state})]; returns the outputs of each, or Found"""
+    name = runs[0][0]
+    given, made = folders(folder, name)
+    write_runs(program, given, runs)
+    said = executed(program, executions, [name, given, made], folder, [name], timeout, None)[name]
+    if not said.startswith("ok "):
+        return Found(said)
+    return [read_outputs(program, made, entry, arrays, kept, f"{k}.") for k, (entry, arrays, kept) in enumerate(runs)]
 
 
 counts = {}                             # of the last run: {name: what the executor counted}
