@@ -66,15 +66,38 @@ bool size_parse(const char *text, uint64_t *bytes)
         return true;
 }
 
-bool int_range_parse(const char *text, int64_t *least, int64_t *most)
+/* Reads the number that is `length` characters long. */
+static bool part_parse(const char *text, size_t length, int64_t *value)
 {
-        char first[24];
-        const char *dots = strstr(text, "..");
-        size_t length = dots ? (size_t)(dots - text) : sizeof first;
-        if (length >= sizeof first)
+        char part[24];
+        if (length >= sizeof part)
                 return false;
-        memcpy(first, text, length);
-        first[length] = 0;
-        return int_parse(first, least) && int_parse(dots + 2, most) && *least >= 0 &&
-               *most >= *least && *most >= 1 && *most <= INT32_MAX;
+        memcpy(part, text, length);
+        part[length] = 0;
+        return int_parse(part, value);
+}
+
+bool int_list_next(const char **text, int64_t *value)
+{
+        const size_t length = strcspn(*text, ",");
+        if (!part_parse(*text, length, value))
+                return false;
+        *text += length;
+        *text = **text ? *text + 1 : NULL;
+        return true;
+}
+
+bool int_range_parse(const char *text, int64_t *least, int64_t *most, const char **likely)
+{
+        const char *dots = strstr(text, ".."), *colon = dots ? strchr(dots, ':') : NULL;
+        if (!dots || !part_parse(text, (size_t)(dots - text), least) ||
+            !part_parse(dots + 2, colon ? (size_t)(colon - dots - 2) : strlen(dots + 2), most) ||
+            *least < 0 || *most < *least || *most < 1 || *most > INT32_MAX)
+                return false;
+        *likely = colon ? colon + 1 : NULL;
+        int64_t value;
+        for (const char *rest = *likely; rest;)
+                if (!int_list_next(&rest, &value) || value < *least || value > *most)
+                        return false;
+        return true;
 }

@@ -63,8 +63,11 @@ bool size_parse(const char *text, uint64_t *bytes);
 
 /* Reads a decimal int64 that fills the whole text; returns false otherwise. */
 bool int_parse(const char *text, int64_t *value);
-/* Reads "1..512", which fills the whole text: two such numbers, of which the first is at least 0
- * and the second is at least as large, at least 1, and at most INT32_MAX. */
-bool int_range_parse(const char *text, int64_t *least, int64_t *most);
+/* Reads "1..512" or "1..512:1,16", which fills the whole text: two such numbers, of which the first
+ * is at least 0 and the second is at least as large, at least 1, and at most INT32_MAX, and likely
+ * ones between them. *likely is the list behind the colon, or NULL. */
+bool int_range_parse(const char *text, int64_t *least, int64_t *most, const char **likely);
+/* Reads the first number of such a list and steps over it; *text becomes NULL behind the last. */
+bool int_list_next(const char **text, int64_t *value);
 
 #endif

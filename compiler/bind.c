@@ -44,7 +44,7 @@ static bool bind_range(struct binding *b, int symbol, const char *text, int64_t 
 
 static bool bind_dim(struct binding *b, const char *text)
 {
-        const char *equal = strrchr(text, '=');
+        const char *equal = strrchr(text, '='), *likely;
         int64_t extent, most;
         for (int s = 0; equal && s < b->m->symbol_count; s++) {
                 if (strlen(b->m->symbols[s].name) != (size_t)(equal - text) ||
@@ -58,7 +58,14 @@ static bool bind_dim(struct binding *b, const char *text)
                 }
                 if (int_parse(equal + 1, &extent) && extent >= 0)
                         return bind(b, s, extent);
-                if (int_range_parse(equal + 1, &extent, &most))
+                if (int_range_parse(equal + 1, &extent, &most, &likely) && likely) {
+                        diag_error(b->diag, EXIT_USAGE,
+                                   "--dim %s: likely extents are for .onnx models; a .dnn text has "
+                                   "a func for them (likely @main %s = N)",
+                                   safe(b, text), b->m->symbols[s].name);
+                        return false;
+                }
+                if (int_range_parse(equal + 1, &extent, &most, &likely))
                         return bind_range(b, s, text, extent, most);
         }
         struct suggest known =

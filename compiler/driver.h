@@ -61,6 +61,18 @@ bool choose_names(struct run *run);
  * the module that is there (read.c). */
 bool read_bytes(struct run *run);
 bool import_onnx(struct run *run, struct model_facts *facts, const char *entry);
+/* A case of likely extents: the options of --dim with these as numbers, and which they are. */
+struct likely_case { struct list dims; const char **names; int64_t *extents; int count; };
+struct likely { struct likely_case *cases; int count; };
+/* Reads the likely extents of --dim, those with more of them first (likely_extents.c); returns
+ * false after an error. */
+bool likely_read(struct run *run, struct likely *l);
+/* Returns the name of the function for a case of a general one, which is the last of the module
+ * when it has been imported: then likely_bind makes it that. */
+const char *likely_name(struct run *run, const struct function *general,
+                        const struct likely_case *c);
+void likely_bind(struct run *run, struct function *general, const struct likely_case *c);
+void likely_last(struct module *m);     /* Puts these functions behind all entries. */
 /* Imports what --entry says; reports what is for one entry alone. */
 bool entries_read(struct run *run);
 bool entries_check(struct run *run);

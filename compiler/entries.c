@@ -51,12 +51,25 @@ static bool read_entry(struct run *run, const char *option, struct entry *e)
                 next = strchr(dim, ',');
                 if (next)
                         *next++ = 0;
+                /* Other likely extents of the dimension in front. */
+                if (dim > colon && !strchr(dim, '=') && *dim >= '0' && *dim <= '9') {
+                        const char **last = &e->dims.items[e->dims.count - 1];
+                        *last = arena_printf(run->arena, "%s,%s", *last, dim);
+                        continue;
+                }
                 if (!strchr(dim, '='))
                         return usage(run, option, "want DIM=N behind the colon, as --dim has it");
                 ARENA_GROW(run->arena, e->dims.items, e->dims.count);
                 e->dims.items[e->dims.count++] = dim;
         }
         return true;
+}
+
+/* Returns how long the option DIM=1..N is without likely extents behind it. */
+static size_t range_length(const char *dim)
+{
+        const char *equals = strrchr(dim, '='), *text = equals ? equals : dim;
+        return (size_t)(text - dim) + strcspn(text, ":");
 }
 
 /* Checks that a dimension which runs of two entries give has the same bounds in both. */
@@ -70,7 +83,9 @@ static bool check_ranges(struct run *run, const struct entry *entries, int count
                                                    *y = entries[b].dims.items[k];
                                         size_t name = strcspn(x, "=");
                                         if (strncmp(x, y, name + 1) || !strstr(x, "..") ||
-                                            !strstr(y, "..") || !strcmp(x, y))
+                                            !strstr(y, "..") ||
+                                            (range_length(x) == range_length(y) &&
+                                             !strncmp(x, y, range_length(x))))
                                                 continue;
                                         return usage(run, entries[a].name,
                                                      arena_printf(run->arena,
@@ -128,12 +143,11 @@ bool entries_read(struct run *run)
                         run->diag.subject = text_argument(run->arena, e->model);
                 if ((!i || asked.more.count) && !read_bytes(run))
                         return false;
-                if (i + 1 < asked.entries.count && !asked.more.count)
-                        run->keeps_bytes = true;
+                run->keeps_bytes = i + 1 < asked.entries.count && !asked.more.count;
                 if (!import_onnx(run, NULL, e->name))
                         return false;
-                run->keeps_bytes = false;
         }
+        likely_last(run->state.module);
         run->diag.subject = subject;
         run->options = asked;
         return true;
@@ -144,7 +158,7 @@ bool entries_check(struct run *run)
         const struct options *o = &run->options;
         const struct module *m = run->state.module;
         const struct loop_program *p = run->state.program;
-        if (m ? !m->functions->next : p->entry_count == 1)
+        if (m ? !module_has_entries(m) : p->entry_count == 1)
                 return true;
         const char *what = run->target_count > 1 || fixed_target(run)
                                    ? "--target"

@@ -196,7 +196,10 @@ static void say_binding(struct text *text, struct arena *arena, const char *opti
         text_add(text, " %s %s", option,
                  text_safe(arena, value, equal ? (size_t)(equal - value) : strlen(value)));
         if (equal)
-                text_add(text, "=%s", text_safe(arena, equal + 1, strlen(equal + 1)));
+                text_add(text, "=%s",
+                         !equal[1 + strspn(equal + 1, "0123456789.:,")]
+                                 ? equal + 1
+                                 : text_safe(arena, equal + 1, strlen(equal + 1)));
 }
 
 static void say_list(struct text *text, struct arena *arena, const struct option *row,

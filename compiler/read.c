@@ -66,12 +66,14 @@ static bool begins_with(const struct run *run, const char *word)
         return (size_t)(end - p) > length && !memcmp(p, word, length) && p[length] == ' ';
 }
 
-bool import_onnx(struct run *run, struct model_facts *facts, const char *entry)
+/* Imports the model once, with these dimensions bound. */
+static bool import_once(struct run *run, struct model_facts *facts, const char *entry,
+                        const struct list *dims)
 {
         const struct options *o = &run->options;
         struct import_options import = {
                 .path = strcmp(o->model, "-") ? o->model : NULL, .external_dir = o->external,
-                .dims = o->dims.items, .dim_count = o->dims.count,
+                .dims = dims->items, .dim_count = dims->count,
                 .inputs = o->inputs.items, .input_count = o->inputs.count,
                 .outputs = o->outputs.items, .output_count = o->outputs.count,
                 .keep = o->keep.items, .keep_count = o->keep.count,
@@ -81,8 +83,23 @@ bool import_onnx(struct run *run, struct model_facts *facts, const char *entry)
         };
         run->state.module =
                 onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
-        if (!run->state.module)
+        return run->state.module != NULL;
+}
+
+bool import_onnx(struct run *run, struct model_facts *facts, const char *entry)
+{
+        struct likely likely;
+        if (!import_once(run, facts, entry, &run->options.dims) || !likely_read(run, &likely))
                 return false;
+        struct function *general = run->state.module->functions;
+        while (general->next)
+                general = general->next;
+        for (int i = 0; i < likely.count && !facts; i++) {
+                const struct likely_case *c = &likely.cases[i];
+                if (!import_once(run, NULL, likely_name(run, general, c), &c->dims))
+                        return false;
+                likely_bind(run, general, c);
+        }
         if (run->keeps_bytes)           /* Another entry is of this model, too. */
                 return true;
         /* The module has copied what it needs of the bytes. */

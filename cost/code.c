@@ -20,7 +20,12 @@
 
 enum { UNKNOWN_TRIP = 8, DEPTH_MAX = 30 };
 
-struct code { const struct target *target; const struct loop_bounds *bounds; };
+struct code {
+        const struct target *target;
+        const struct loop_bounds *bounds;
+        struct loop_bounds *run;        /* The same, of one run: they follow its iterations. NULL:
+                                         * code of all runs is priced. */
+};
 
 static double cost_of_function(const struct code *c, const struct loop_function *f, int depth);
 
@@ -87,15 +92,104 @@ static bool is_whole(const struct loop_expr *e, int64_t *step)
 static double trip(const struct code *c, const struct loop_stmt *s)
 {
         int64_t step, number;
-        /* Of what whole steps leave, half a step remains on average. */
-        if (is_whole(s->a, &step) && !loop_is_int(s->b, &number))
-                return (double)step / (double)(2 * s->step);
         struct loop_range a = loop_bounds_of(c->bounds, s->a), b = loop_bounds_of(c->bounds, s->b);
+        /* Of what whole steps leave, half a step remains on average. */
+        if ((a.low < a.high || b.low < b.high) && is_whole(s->a, &step) &&
+            !loop_is_int(s->b, &number))
+                return (double)step / (double)(2 * s->step);
         if (a.low == INT64_MIN || b.high == INT64_MAX)
                 return UNKNOWN_TRIP;
         double n = ((double)b.high - (double)a.low) / (double)s->step;
         return n > 0 ? n : 0;
 }
+
+/* ---- loops of one run ----
+ *
+ * Where a loop's variable decides how long loops inside it are, or which side of an if runs, its
+ * iterations cost different amounts: the first, the last and some in between are priced. */
+
+enum { SAMPLES = 6 };
+
+struct dependence { struct map *variables; bool found; };
+
+static void note_use(struct loop_expr *e, void *context)
+{
+        struct dependence *d = context;
+        d->found |= e->variable &&
+                    map_get(d->variables, (const char *)&e->variable, sizeof e->variable);
+}
+
+static bool depends(struct dependence *d, struct loop_expr *e)
+{
+        d->found = false;
+        if (e)
+                loop_expr_walk(e, note_use, d);
+        return d->found;
+}
+
+/* Do variables that are noted, or what follows from them, decide what runs in the block? */
+static bool decides(struct dependence *d, const struct loop_block *block)
+{
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                if (s->kind == STMT_FOR || s->kind == STMT_IF || s->kind == STMT_LAUNCH) {
+                        if (depends(d, s->a) || depends(d, s->b))
+                                return true;
+                } else if (s->kind == STMT_LET && depends(d, s->a)) {
+                        map_set(d->variables, (const char *)&s->variable, sizeof s->variable, d);
+                }
+                if (decides(d, s->body) || decides(d, s->other))
+                        return true;
+        }
+        return false;
+}
+
+/* Returns the cost of all `count` iterations of a loop that begins at `from`. */
+static double cost_of_sampled(const struct code *c, const struct loop_stmt *s, int64_t from,
+                              int64_t count, int depth)
+{
+        double inside = 0, ends = 0;
+        const int64_t samples = count - 2 < SAMPLES ? count - 2 : SAMPLES;
+        for (int64_t i = 0; i < samples + (count > 1 ? 2 : 1); i++) {
+                const int64_t at = !i ? 0 : i == samples + 1 ? count - 1
+                                                             : 1 + (i - 1) * (count - 2) / samples;
+                const int64_t value = from + at * s->step;
+                loop_bounds_set(c->run, s->variable, (struct loop_range){ value, value, 1 });
+                const double cost = rate_code_iteration(c->target) +
+                                    cost_of_block(c, s->body, depth);
+                if (at && at < count - 1)
+                        inside += cost;
+                else
+                        ends += cost;
+        }
+        return ends + (samples > 0 ? inside * (double)(count - 2) / (double)samples : 0);
+}
+
+/* Returns the cost of the iterations of a loop of one run. */
+static double cost_of_loop(const struct code *c, const struct loop_stmt *s, int depth)
+{
+        const struct loop_range a = loop_bounds_of(c->run, s->a), b = loop_bounds_of(c->run, s->b);
+        if (a.low < a.high || b.low < b.high) {
+                loop_bounds_set(c->run, s->variable, loop_bounds_for(c->run, s->a, s->b, s->step));
+                return trip(c, s) *
+                       (rate_code_iteration(c->target) + cost_of_block(c, s->body, depth));
+        }
+        const int64_t count = b.low > a.low ? (b.low - a.low + s->step - 1) / s->step : 0;
+        if (!count)
+                return 0;
+        struct arena *scratch = arena_new();
+        struct dependence d = { map_new(scratch), false };
+        map_set(d.variables, (const char *)&s->variable, sizeof s->variable, &d);
+        const bool varies = decides(&d, s->body);
+        arena_free(scratch);
+        if (varies)
+                return cost_of_sampled(c, s, a.low, count, depth);
+        loop_bounds_set(c->run, s->variable,
+                        (struct loop_range){ a.low, a.low + (count - 1) * s->step, 1 });
+        return (double)count *
+               (rate_code_iteration(c->target) + cost_of_block(c, s->body, depth));
+}
+
+/* ---- statements ---- */
 
 static double cost_of_iterations(const struct code *c, double iterations,
                                  const struct loop_block *body, int depth)
@@ -130,16 +224,34 @@ static double cost_of_store(const struct target *t, const struct loop_stmt *s)
         return vector ? cost_by_row(capability_of_store(t, s), usual) : usual;
 }
 
+/* Do bounds decide a condition? */
+static bool is_decided(const struct code *c, const struct loop_expr *condition, bool *value)
+{
+        const struct loop_range r = loop_bounds_of(c->bounds, condition);
+        *value = r.low;
+        return r.low == r.high;
+}
+
 static double cost_of_stmt(const struct code *c, const struct loop_stmt *s, int depth)
 {
         double cost = cost_of_expr(c, s->a, depth) + cost_of_expr(c, s->b, depth) +
                       cost_of_expr(c, s->c, depth);
         double begin = rate_code_loop(c->target);
+        bool value;
         switch (s->kind) {
-        case STMT_FOR: return cost + begin + cost_of_iterations(c, trip(c, s), s->body, depth);
+        case STMT_LET:
+                if (c->run && s->a->type.lanes == 1 && !element_is_float(s->a->type.element))
+                        loop_bounds_set(c->run, s->variable, loop_bounds_of(c->run, s->a));
+                return cost;
+        case STMT_FOR:
+                if (c->run)
+                        return cost + begin + cost_of_loop(c, s, depth);
+                return cost + begin + cost_of_iterations(c, trip(c, s), s->body, depth);
         case STMT_LAUNCH: return cost + begin + cost_of_launch(c, s, depth);
         case STMT_WHILE: return cost + cost_of_iterations(c, UNKNOWN_TRIP, s->body, depth);
         case STMT_IF:
+                if (is_decided(c, s->a, &value))
+                        return cost + cost_of_block(c, value ? s->body : s->other, depth);
                 return cost + begin + cost_of_block(c, s->body, depth) +
                        (s->other ? cost_of_block(c, s->other, depth) : 0);
         case STMT_STORE: return cost + cost_of_store(c->target, s);
@@ -150,7 +262,7 @@ static double cost_of_stmt(const struct code *c, const struct loop_stmt *s, int 
 static double cost_of_block(const struct code *c, const struct loop_block *block, int depth)
 {
         double cost = 0;
-        for (const struct loop_stmt *s = block->first; s; s = s->next)
+        for (const struct loop_stmt *s = block ? block->first : NULL; s; s = s->next)
                 cost += cost_of_stmt(c, s, depth);
         return cost;
 }
@@ -164,5 +276,15 @@ static double cost_of_function(const struct code *c, const struct loop_function 
 double cost_of_code(const struct target *target, const struct loop_bounds *bounds,
                     const struct loop_block *block)
 {
-        return cost_of_block(&(struct code){ target, bounds }, block, 0);
+        return cost_of_block(&(struct code){ target, bounds, NULL }, block, 0);
+}
+
+double cost_of_call(const struct target *target, const struct loop_function *kernel,
+                    const struct loop_range *scalars)
+{
+        struct arena *scratch = arena_new();
+        struct loop_bounds *run = loop_bounds_called(scratch, kernel, scalars);
+        const double cost = cost_of_block(&(struct code){ target, run, run }, kernel->body, 0);
+        arena_free(scratch);
+        return cost;
 }

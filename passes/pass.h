@@ -96,6 +96,9 @@ extern const struct pass passes[];
 extern const int pass_count;
 const struct pass *pass_find(const char *name);
 
+/* Removes kernels and buffers that no main reaches, and lets views refer to buffers (prune.c).
+ * Returns how many these were. */
+int prune_unreached(struct loop_program *p);
 /* Evaluates a pure operation on constants through its canonical lowering. It is the builder's fold
  * hook (context: struct pass_context *), and serves the fold pass. NULL: the constant is not worth
  * it, is too large, or would take more than the budget; that is never an error. */

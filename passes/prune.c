@@ -456,6 +456,16 @@ static int prune_buffers(struct loop_program *p)
         return count;
 }
 
+int prune_unreached(struct loop_program *p)
+{
+        for (struct loop_function *k = p->kernels; k; k = k->next)
+                k->number = 0;
+        for (struct loop_buffer *b = p->buffers; b; b = b->next)
+                b->number = 0;
+        loop_walk_mains(p, mark_call, mark_load, NULL);
+        return prune_kernels(p) + settle_views(p) + prune_buffers(p);
+}
+
 int pass_prune(struct loop_program *p, struct pass_context *context)
 {
         (void)context;
@@ -467,10 +477,6 @@ int pass_prune(struct loop_program *p, struct pass_context *context)
                         count += prune_function(p, k);
                 if (k->kind == FUNCTION_TASK)
                         count += prune_parameters(k);
-                k->number = 0;
         }
-        for (struct loop_buffer *b = p->buffers; b; b = b->next)
-                b->number = 0;
-        loop_walk_mains(p, mark_call, mark_load, NULL);
-        return count + prune_kernels(p) + settle_views(p) + prune_buffers(p);
+        return count + prune_unreached(p);
 }

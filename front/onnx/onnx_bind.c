@@ -91,10 +91,10 @@ bool onnx_read_options(struct onnx_import *im)
 {
         const struct import_options *o = im->options;
         for (int i = 0; i < o->dim_count; i++) {
-                const char *equals = strrchr(o->dims[i], '=');
+                const char *equals = strrchr(o->dims[i], '='), *likely;
                 int64_t extent, least;
                 bool named = equals && equals > o->dims[i];
-                bool range = named && int_range_parse(equals + 1, &least, &extent);
+                bool range = named && int_range_parse(equals + 1, &least, &extent, &likely);
                 if (named && is_term(equals + 1)) {
                         if (!bind_term(im, o->dims[i], equals))
                                 return false;
@@ -102,7 +102,9 @@ bool onnx_read_options(struct onnx_import *im)
                 }
                 if (!named || (!range && (!int_parse(equals + 1, &extent) || extent < 0 ||
                                           extent > INT32_MAX)))
-                        return usage(im, "--dim %s: want NAME=N, or NAME=1..N, with N from 0 to %d",
+                        return usage(im,
+                                     "--dim %s: want NAME=N, or NAME=1..N (and :A,B, likely "
+                                     "extents between these), with N from 0 to %d",
                                      safe(im, o->dims[i]), INT32_MAX);
                 if (!bind(im, o->dims[i], (size_t)(equals - o->dims[i]), extent,
                           range ? least : extent,

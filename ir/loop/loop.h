@@ -74,7 +74,8 @@
  * @conv1_task(%x, %w, %y; 0 to 8) in the kernel. Behind a kernel's parameters stand its flops, and
  * which of them are computed again; behind the brace its location and summary: they are read back.
  * ; opens any other comment. main reads a buffer as @flag[0]. Images: image %y[0] = %x[0] of 1000
- * as rgb 32 x 48, 1000 bytes that become 32 rows of 48 pixels.
+ * as rgb 32 x 48, 1000 bytes that become 32 rows of 48 pixels. In main, if likely %N == 16 { .. }
+ * else { .. } has the same results on both sides.
  * */
 #ifndef IR_LOOP_LOOP_H
 #define IR_LOOP_LOOP_H
@@ -115,7 +116,7 @@ static inline bool loop_is_narrow_integer(enum element e)
 /* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
  * recurse. TILE_MAX is the most rows, and columns, of a tile. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 10 };              /* The newest text form has this number. */
+enum { LOOP_VERSION = 11 };              /* The newest text form has this number. */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* A buffer has at most this many elements, so
                                                    * that its bytes fit int64_t. */
 
@@ -387,6 +388,9 @@ struct loop_stmt {
         enum loop_for_kind for_kind;
         enum loop_barrier barrier;      /* FOR over warps or lanes has it. */
         int row, column;                /* SET of a tile entry and IMAGE have them. */
+        bool likely;                    /* IF of main: both blocks compute the same, where extents
+                                         * of a run have likely values, and where they have any;
+                                         * a pass may leave the first one out. */
         bool streaming;                 /* STORE: it goes past the caches, a hint without
                                          * meaning. */
         int vector;                     /* STORE of a lane: this statement and the vector - 1 behind

@@ -111,6 +111,49 @@ static struct loop_range choice_of(enum loop_opcode op, struct loop_range a, str
                                     divisor(a.multiple, b.multiple) };
 }
 
+static struct loop_range number_range(int64_t n)
+{
+        return (struct loop_range){ n, n, n == least ? 1 : n < 0 ? -n : n };
+}
+
+static bool is_number(struct loop_range r) { return r.low == r.high; }
+
+/* Returns the bounds of a comparison: a number where the ranges decide it. */
+static struct loop_range comparison_of(enum loop_opcode op, struct loop_range a,
+                                       struct loop_range b)
+{
+        static const struct loop_range open = { 0, 1, 1 };
+        switch (op) {
+        case LOOP_GT: case LOOP_LE: {
+                struct loop_range r = comparison_of(LOOP_LT, b, a);
+                return op == LOOP_GT || !is_number(r) ? r : number_range(!r.low);
+        }
+        case LOOP_GE: case LOOP_NE: {
+                struct loop_range r = comparison_of(op == LOOP_GE ? LOOP_LT : LOOP_EQ, a, b);
+                return is_number(r) ? number_range(!r.low) : r;
+        }
+        case LOOP_LT:
+                return a.high < b.low ? number_range(1) : a.low >= b.high ? number_range(0) : open;
+        default:
+                return a.high < b.low || b.high < a.low ? number_range(0)
+                       : is_number(a) && is_number(b)   ? number_range(1)
+                                                        : open;
+        }
+}
+
+/* Returns the bounds of an operation on bits, which are known of numbers alone. */
+static struct loop_range bits_of_numbers(enum loop_opcode op, struct loop_range a,
+                                         struct loop_range b)
+{
+        if (!is_number(a) || !is_number(b) || a.low < 0 || b.low < 0)
+                return unknown;
+        switch (op) {
+        case LOOP_SHR: return number_range(b.low < 63 ? a.low >> b.low : 0);
+        case LOOP_AND: return number_range(a.low & b.low);
+        default: return number_range(a.low | b.low);
+        }
+}
+
 /* ---- expressions ---- */
 
 static struct loop_range range_of_type(enum element e)
@@ -140,11 +183,18 @@ static struct loop_range computed(const struct loop_bounds *bounds, const struct
         case LOOP_NEG: return negative_of(r[0]);
         case LOOP_MUL: return product_of(r[0], r[1]);
         case LOOP_DIV: return quotient_of(r[0], r[1]);
-        case LOOP_REM: return rest_of(r[0], r[1]);
+        case LOOP_REM:
+                return is_number(r[0]) && is_number(r[1]) && r[1].low > 0
+                               ? number_range(r[0].low % r[1].low)
+                               : rest_of(r[0], r[1]);
+        case LOOP_SHR: case LOOP_AND: case LOOP_OR: return bits_of_numbers(e->op, r[0], r[1]);
+        case LOOP_LT: case LOOP_LE: case LOOP_GT: case LOOP_GE: case LOOP_EQ: case LOOP_NE:
+                return comparison_of(e->op, r[0], r[1]);
         case LOOP_XOR: return bits_of(r[0], r[1]);
         case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
                 return choice_of(e->op, r[0], r[1]);
-        case LOOP_SELECT: return choice_of(e->op, r[1], r[2]);
+        case LOOP_SELECT:
+                return is_number(r[0]) ? r[r[0].low ? 1 : 2] : choice_of(e->op, r[1], r[2]);
         case LOOP_CAST: return r[0];
         default: return unknown;
         }
@@ -160,10 +210,7 @@ static struct loop_range range_of(const struct loop_bounds *bounds, const struct
             (!element_is_integer(element) && element != E_BOOL))
                 return unknown;
         if (loop_is_int(e, &value))
-                return (struct loop_range){ value, value,
-                                            value == least ? 1
-                                            : value < 0    ? -value
-                                                           : value };
+                return number_range(value);
         if (e->op == LOOP_VARIABLE) {
                 const struct loop_range *known =
                         bounds ? map_get(bounds->ranges, (const char *)&e->variable,
@@ -219,11 +266,29 @@ static void declare(struct loop_stmt *s, void *context)
                 loop_bounds_set(bounds, s->variable, loop_bounds_of(bounds, s->a));
 }
 
-struct loop_bounds *loop_bounds_new(struct arena *arena, const struct loop_function *f)
+static struct loop_bounds *bounds_of_nothing(struct arena *arena)
 {
         struct loop_bounds *bounds = ARENA_NEW(arena, struct loop_bounds);
         bounds->arena = arena;
         bounds->ranges = map_new(arena);
+        return bounds;
+}
+
+struct loop_bounds *loop_bounds_new(struct arena *arena, const struct loop_function *f)
+{
+        struct loop_bounds *bounds = bounds_of_nothing(arena);
+        loop_block_walk(f->body, declare, NULL, bounds);
+        return bounds;
+}
+
+struct loop_bounds *loop_bounds_called(struct arena *arena, const struct loop_function *f,
+                                       const struct loop_range *scalars)
+{
+        struct loop_bounds *bounds = bounds_of_nothing(arena);
+        for (int i = 0; i < f->scalar_count; i++)
+                if (f->scalars[i]->type.lanes == 1 &&
+                    !element_is_float(f->scalars[i]->type.element))
+                        loop_bounds_set(bounds, f->scalars[i], scalars[i]);
         loop_block_walk(f->body, declare, NULL, bounds);
         return bounds;
 }
@@ -232,9 +297,7 @@ struct loop_bounds *loop_bounds_launched(struct arena *arena, const struct loop_
                                          const struct loop_stmt *launch)
 {
         struct loop_function *task = launch->function;
-        struct loop_bounds *bounds = ARENA_NEW(arena, struct loop_bounds);
-        bounds->arena = arena;
-        bounds->ranges = map_new(arena);
+        struct loop_bounds *bounds = bounds_of_nothing(arena);
         for (int i = 0; i < loop_scalar_count(launch); i++) {
                 struct loop_type type = task->scalars[i]->type;
                 if (type.lanes == 1 && !element_is_float(type.element))

@@ -19,6 +19,9 @@ struct loop_range {
 
 /* Finds the bounds of every index variable that f declares. */
 struct loop_bounds *loop_bounds_new(struct arena *arena, const struct loop_function *f);
+/* Does so for a call of kernel f with scalar arguments of these ranges. */
+struct loop_bounds *loop_bounds_called(struct arena *arena, const struct loop_function *f,
+                                       const struct loop_range *scalars);
 /* Does so for the task that a statement of a kernel launches; `kernel` are the kernel's bounds. */
 struct loop_bounds *loop_bounds_launched(struct arena *arena, const struct loop_bounds *kernel,
                                          const struct loop_stmt *launch);

@@ -103,6 +103,7 @@ static bool parse_while(struct loop_parser *p, struct loop_stmt *s)
 
 static bool parse_if(struct loop_parser *p, struct loop_stmt *s)
 {
+        s->likely = loop_lex_accept(p, "likely");
         if (!(s->a = loop_parse_expr(p, LOOP_TYPE(E_BOOL))) || !loop_parse_block(p, s->body))
                 return false;
         if (!loop_lex_accept(p, "else"))

@@ -349,7 +349,7 @@ static void print_head(struct loop_printer *p, const struct loop_stmt *s)
         switch (s->kind) {
         case STMT_FOR: print_for(p, s); break;
         case STMT_WHILE: print_condition(p, "while", s->a); break;
-        case STMT_IF: print_condition(p, "if", s->a); break;
+        case STMT_IF: print_condition(p, s->likely ? "if likely" : "if", s->a); break;
         case STMT_LET: print_typed_name(p, "let", s->variable); print_value(p, s); break;
         case STMT_VAR: print_typed_name(p, "var", s->variable); print_value(p, s); break;
         case STMT_SET: print_set(p, s); break;

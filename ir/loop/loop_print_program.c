@@ -203,6 +203,13 @@ static void find_narrow(struct loop_expr *e, void *context)
                 *version = *version > 6 ? *version : 6;
 }
 
+static void find_likely(struct loop_stmt *s, void *context)
+{
+        int *version = context;
+        if (s->kind == STMT_IF && s->likely)
+                *version = 11;
+}
+
 static bool has_entry_lines(const struct loop_program *p)
 {
         return p->entry_count > 1 || strcmp(p->entries[0].name, "main") != 0;
@@ -224,6 +231,8 @@ static int version_of(const struct loop_program *program)
                         version = version > 4 ? version : 4;
                 else
                         loop_block_walk(k->body, find_new, find_narrow, &version);
+        for (int i = 0; i < program->entry_count; i++)
+                loop_block_walk(program->entries[i].main->body, find_likely, NULL, &version);
         return version;
 }
 

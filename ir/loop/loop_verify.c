@@ -336,6 +336,17 @@ static bool check_return(struct verifier *v, const struct loop_stmt *s, int dept
         return verify_expr(v, s->a, v->function->result, "the result");
 }
 
+/* Does a condition compare extents of the program with numbers, and nothing else? */
+static bool compares_extents(const struct verifier *v, const struct loop_expr *e)
+{
+        int64_t number;
+        if (e->op == LOOP_AND)
+                return compares_extents(v, e->args[0]) && compares_extents(v, e->args[1]);
+        return e->op == LOOP_EQ && e->args[0]->op == LOOP_VARIABLE &&
+               loop_extent_number(v->program, e->args[0]->variable) >= 0 &&
+               loop_is_int(e->args[1], &number);
+}
+
 static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
 {
         enum loop_function_kind kind = v->function->kind;
@@ -350,6 +361,10 @@ static bool check_stmt(struct verifier *v, const struct loop_stmt *s, int depth)
                 return check_for(v, s, depth);
         case STMT_WHILE: case STMT_IF:
                 v->loops += s->kind == STMT_WHILE;
+                if (s->likely &&
+                    (kind != FUNCTION_MAIN || !s->other || !compares_extents(v, s->a)))
+                        return verify_error(v, "a likely if that is not of main, has no other "
+                                               "side, or compares more than extents with numbers");
                 if (!verify_expr(v, s->a, LOOP_TYPE(E_BOOL), "a condition") ||
                     !check_block(v, s->body, depth + 1) ||
                     (s->kind == STMT_IF && s->other && !check_block(v, s->other, depth + 1)))

@@ -258,7 +258,7 @@ static struct loop_stmt *open_for(struct lowering *l, struct loop_block *block,
                 else if ((loop->stacked || loop->scanned) && !is_within_steps(l, loop))
                         lower_fail_if(l, block,
                                 compare(l, LOOP_GT, place_scalar(l, loop->trip), loop->steps));
-                end = loop_cast(arena, E_INDEX, place_scalar(l, loop->trip));
+                end = place_index(l, loop->trip);
         }
         struct loop_stmt *s = loop_append(arena, block, STMT_FOR);
         s->variable = places->number;

@@ -248,6 +248,16 @@ static bool is_measured(const struct op *op)
         return true;
 }
 
+/* Is the result an extent that main alone reads, which knows it? */
+static bool is_of_main(const struct op *op)
+{
+        for (const struct use *u = op->code == OP_extent ? op_result(op)->uses : NULL; u;
+             u = u->next)
+                if ((u->user->code != OP_loop && u->user->code != OP_counted) || u->index)
+                        return false;
+        return op->code == OP_extent;
+}
+
 /* Sets the extent that an operation counts, to a number within its bounds. */
 static bool lower_counted(struct lowering *l, struct loop_block *block, struct op *op)
 {
@@ -278,7 +288,7 @@ static bool lower_op(struct lowering *l, struct loop_block *block, struct op *op
         if (op->code == OP_counted)
                 return lower_counted(l, block, op);
         const bool counts = op->result_count && op_result(op)->uses && is_measured(op);
-        if (!any_elements(op) || counts)
+        if (!any_elements(op) || counts || is_of_main(op))
                 return true;
         if (l->options->views && (is_same_elements(op) || is_consecutive(op, &offset)) &&
             has_dense_source(op_operand(op, 0)) && lower_view(l, op, offset))
@@ -468,6 +478,65 @@ static void place_states(struct lowering *l, struct function *f, struct carry *s
         }
 }
 
+/* Lowers the operations of f, whose ports have their places. */
+static bool lower_body(struct lowering *l, struct loop_block *block, struct function *f,
+                       struct place *const *outputs)
+{
+        struct carry states;
+        place_states(l, f, &states);
+        if (states.count)
+                place_carried(l, &states);
+        place_yields(l, &f->body, outputs);
+        return lower_region(l, block, &f->body, outputs) && lower_carried(l, block, &states);
+}
+
+/* Tells the counted extents of f's outputs, where f is the code for likely extents, as those of the
+ * general function. */
+static void tell_counted(struct lowering *l, struct loop_block *block, const struct function *f)
+{
+        const struct op *own = f->body.last, *general = f->general->body.last;
+        for (int i = 0; i < own->operand_count; i++) {
+                const struct type *t = op_operand(general, i)->type;
+                for (int d = 0; d < t->rank; d++) {
+                        const struct dim_expr *e =
+                                dim_is_static(t->dims[d]) ? NULL : dim_term(l->m, t->dims[d]);
+                        if (!e || e->kind != DIM_SYMBOL || !l->m->symbols[e->symbol].counted)
+                                continue;
+                        struct loop_stmt *s = loop_append(l->p->arena, block, STMT_SET);
+                        s->variable = l->extents[e->symbol];
+                        s->a = dim_in_main(l, op_operand(own, i)->type->dims[d]);
+                }
+        }
+}
+
+/* Lowers f, the code of another function for likely extents, whose ports have these places, into an
+ * if. Returns the block of runs with other extents, or NULL after an error. */
+static struct loop_block *lower_likely(struct lowering *l, struct loop_block *block,
+                                       struct function *f, struct place *const *inputs,
+                                       struct place *const *outputs)
+{
+        struct arena *arena = l->p->arena;
+        struct loop_stmt *s = loop_append(arena, block, STMT_IF);
+        s->likely = true;
+        s->other = loop_block_new(arena);
+        for (int i = 0; i < f->likely_count; i++) {
+                struct loop_expr *is =
+                        loop_op(arena, LOOP_EQ, loop_use(arena, l->extents[f->likely[i].symbol]),
+                                loop_index(arena, f->likely[i].extent), NULL);
+                s->a = s->a ? loop_op(arena, LOOP_AND, s->a, is, NULL) : is;
+        }
+        for (int i = 0; i < f->body.argument_count; i++)
+                set_place(l, &f->body.arguments[i],
+                          arena_copy(l->marks, inputs[i], sizeof **inputs));
+        if (!check_region(l, &f->body))
+                return NULL;
+        add_extents(l, f);
+        if (!lower_body(l, s->body, f, outputs))
+                return NULL;
+        tell_counted(l, s->body, f);
+        return s->other;
+}
+
 static bool lower_function(struct lowering *l, struct function *f)
 {
         /* The run function has parameters of these names. */
@@ -478,6 +547,10 @@ static bool lower_function(struct lowering *l, struct function *f)
         for (size_t i = 0; i < sizeof taken / sizeof *taken - !has_state; i++)
                 names_reserve(l->p->names, taken[i]);
         const struct op *yield = f->body.last;
+        struct place **inputs = arena_array(l->marks, (size_t)f->body.argument_count + 1,
+                                            sizeof *inputs),
+                     **outputs = arena_array(l->marks, (size_t)yield->operand_count,
+                                             sizeof *outputs);
         for (int i = 0; i < f->body.argument_count; i++) {
                 struct value *v = &f->body.arguments[i];
                 const struct port *port = f->input_ports ? &f->input_ports[i] : NULL;
@@ -485,14 +558,12 @@ static bool lower_function(struct lowering *l, struct function *f)
                 const char *safe = text_safe(l->p->arena, name, strlen(name));
                 if (!check_type(l, v->type, "input", safe))
                         return false;
-                struct place *place = port_place(l, port, "input", v->type,
-                                                 port && port->next ? SPACE_STATE : SPACE_INPUT);
-                if (!place)
+                inputs[i] = port_place(l, port, "input", v->type,
+                                       port && port->next ? SPACE_STATE : SPACE_INPUT);
+                if (!inputs[i])
                         return false;
-                set_place(l, v, place);
+                set_place(l, v, inputs[i]);
         }
-        struct place **outputs =
-                arena_array(l->marks, (size_t)yield->operand_count, sizeof *outputs);
         if (!check_region(l, &f->body))
                 return false;
         for (int i = 0; i < yield->operand_count; i++)
@@ -502,18 +573,15 @@ static bool lower_function(struct lowering *l, struct function *f)
         add_extents(l, f);
         keep_extents(l, f);
         for (int i = 0; i < f->body.argument_count; i++)
-                set_port_extents(l, place_of(&f->body.arguments[i])->buffer,
-                                 f->body.arguments[i].type);
+                set_port_extents(l, inputs[i]->buffer, f->body.arguments[i].type);
         for (int i = 0; i < yield->operand_count; i++)
                 if (outputs[i])
                         set_port_extents(l, outputs[i]->buffer, op_operand(yield, i)->type);
-        struct carry states;
-        place_states(l, f, &states);
-        if (states.count)
-                place_carried(l, &states);
-        place_yields(l, &f->body, outputs);
         struct loop_block *block = loop_main(l->p)->body;
-        return lower_region(l, block, &f->body, outputs) && lower_carried(l, block, &states);
+        for (struct function *g = f->next; g && block; g = g->next)
+                if (g->general == f)
+                        block = lower_likely(l, block, g, inputs, outputs);
+        return block && lower_body(l, block, f, outputs);
 }
 
 struct loop_program *lower_module(struct module *m, struct function *f,
@@ -528,13 +596,13 @@ struct loop_program *lower_module(struct module *m, struct function *f,
         l.kernels = map_new(l.marks);
         l.loops = map_new(l.marks);
         bool good = true;
-        if (f || !m->functions->next) {
+        if (f || !module_has_entries(m)) {
                 good = lower_function(&l, f ? f : m->functions);
         } else {
                 l.p->entries[0].name = m->functions->name;
-                for (f = m->functions->next; f; f = f->next)
+                for (f = m->functions->next; f && !f->general; f = f->next)
                         loop_entry_add(l.p, f->name);
-                for (f = m->functions; f && good; f = f->next, l.p->at++)
+                for (f = m->functions; f && !f->general && good; f = f->next, l.p->at++)
                         good = lower_function(&l, f);
                 l.p->at = 0;
         }

@@ -67,8 +67,9 @@ bool place_overlaps(const struct place *a, int64_t elements, const struct place 
                     int64_t other_elements);
 /* Returns NULL for 0. */
 struct loop_expr *place_offset(struct lowering *l, const struct place *p);
-/* Returns the one element of v, read in main. */
+/* Returns the one element of v, read in main: as itself, or as an index. */
 struct loop_expr *place_scalar(struct lowering *l, struct value *v);
+struct loop_expr *place_index(struct lowering *l, struct value *v);
 
 /* Returns the type with every extent at its bound. */
 const struct type *type_at_bound(struct module *m, const struct type *t);

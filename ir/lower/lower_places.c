@@ -21,6 +21,7 @@
 #include <string.h>
 
 #include "ir/lower/lower_module.h"
+#include "ir/tensor/amounts.h"
 #include "ir/tensor/relation.h"
 
 /* ---- places ---- */
@@ -164,9 +165,28 @@ struct loop_expr *place_offset(struct lowering *l, const struct place *p)
         return p->moving ? offset : NULL;
 }
 
+/* Returns v where it is an extent, or a term of these; else NULL. */
+static struct loop_expr *extent_in_main(struct lowering *l, struct value *v)
+{
+        struct amount amounts[AMOUNTS_MAX];
+        int count;
+        return value_amounts(l->m, v, amounts, &count) && count == 1 && amounts[0].term
+                       ? dim_in_main(l, amounts[0].dim)
+                       : NULL;
+}
+
+struct loop_expr *place_index(struct lowering *l, struct value *v)
+{
+        struct loop_expr *extent = extent_in_main(l, v);
+        return extent ? extent : loop_cast(l->p->arena, E_INDEX, place_scalar(l, v));
+}
+
 struct loop_expr *place_scalar(struct lowering *l, struct value *v)
 {
         struct arena *arena = l->p->arena;
+        struct loop_expr *extent = extent_in_main(l, v);
+        if (extent)
+                return loop_cast(arena, v->type->element, extent);
         if (value_is_constant(v))
                 return loop_literal(arena, LOOP_TYPE(v->type->element),
                                     constant_element(v->constant, 0));

@@ -112,6 +112,26 @@ bool function_keep(struct function *f, int symbol, dim_t next)
         return true;
 }
 
+void function_expect(struct function *f, struct function *general, int symbol, int64_t extent)
+{
+        f->general = general;
+        ARENA_GROW(f->module->arena, f->likely, f->likely_count);
+        f->likely[f->likely_count++] = (struct likely_extent){ symbol, extent };
+}
+
+dim_t function_dim(const struct function *f, dim_t d)
+{
+        if (dim_is_static(d))
+                return d;
+        const struct dim_expr e = *dim_term(f->module, d);
+        if (e.kind != DIM_SYMBOL)
+                return dim_binary(f->module, e.kind, function_dim(f, e.a), function_dim(f, e.b));
+        for (int i = 0; i < f->likely_count; i++)
+                if (f->likely[i].symbol == e.symbol)
+                        return dim_of(f->likely[i].extent);
+        return d;
+}
+
 int function_state_of(const struct function *f, int output)
 {
         for (int i = 0; i < f->body.argument_count; i++)

@@ -23,6 +23,9 @@
  *       yield(%1)
  *     }
  *
+ * A function that is the code of @main for runs in which N is 16 says so in front of its body:
+ * -> ("y") likely @main N = 16 {.
+ *
  * The word `text` behind a port's name says that it is one of texts:
  * %x "words" text: <3 x 64 x u8>.
  * */
@@ -228,6 +231,8 @@ int function_next_of(const struct function *f, int input);
 bool type_holds_texts(const struct type *t);
 /* A symbol that is state has this value in the next run. */
 struct next_extent { int symbol; dim_t next; };
+/* A symbol that a run gives has this extent. */
+struct likely_extent { int symbol; int64_t extent; };
 struct function {
         const char *name;
         struct region body;             /* Its arguments are the inputs; their own names are in
@@ -237,6 +242,11 @@ struct function {
         struct next_extent *next_extents;         /* [next_count], the extents of state that a run
                                                    * of this function changes, each once. */
         int next_count;
+        struct function *general;       /* The function is the code of that one for runs with the
+                                         * extents likely[likely_count], and has its ports, with
+                                         * these extents in their types; NULL: it is an entry. */
+        struct likely_extent *likely;
+        int likely_count;
         struct function *next;
         struct module *module;
         struct names *names;            /* The table has the names of arguments. */
@@ -269,9 +279,11 @@ struct module {
                                          * (compiler/budget.c); "": nothing. */
         const char *passes_done;        /* The module went through these passes, separated by
                                          * commas; "" at first. */
-        struct function *functions, **functions_end;      /* Each function is an entry: what a
-                                                           * compiled file is called by (struct
-                                                           * loop_entry). */
+        struct function *functions, **functions_end;      /* Entries stand first: what a compiled
+                                                           * file is called by (struct
+                                                           * loop_entry). Behind them stand the
+                                                           * functions for likely extents, those
+                                                           * with more of them first. */
         struct constant *constants, **constants_end;
         struct names *constant_names;
         struct map *types;              /* Interned types are found here. */
@@ -286,6 +298,11 @@ struct module {
 
 /* Returns the module's entry, for code that knows of one only; of several it is the first. */
 static inline struct function *module_entry(const struct module *m) { return m->functions; }
+/* Has the module several entries? */
+static inline bool module_has_entries(const struct module *m)
+{
+        return m->functions && m->functions->next && !m->functions->next->general;
+}
 
 /* ---- building (tensor.c) ---- */
 
@@ -295,6 +312,10 @@ struct function *function_new(struct module *m, const char *name);
 /* Makes a symbol a part of state, which has the value `next` after a run of f. Returns false where
  * it has another one already. */
 bool function_keep(struct function *f, int symbol, dim_t next);
+/* Makes f the code of `general` for runs in which the symbol has this extent. */
+void function_expect(struct function *f, struct function *general, int symbol, int64_t extent);
+/* Returns a dimension of f->general as f has it, whose likely extents are numbers. */
+dim_t function_dim(const struct function *f, dim_t d);
 /* Adds an input. name: the model's own; the argument's identifier is made from it. */
 struct value *function_add_input(struct function *f, const char *name, const struct type *type);
 

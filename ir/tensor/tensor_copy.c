@@ -30,6 +30,10 @@ static void copy_function(const struct function *f, struct module *copy)
         own->output_count = f->output_count;
         own->next_extents = f->next_extents;
         own->next_count = f->next_count;
+        own->likely = f->likely;
+        own->likely_count = f->likely_count;
+        for (struct function *g = copy->functions; f->general && !own->general; g = g->next)
+                own->general = strcmp(g->name, f->general->name) ? NULL : g;
         /* Passes may add some. */
         region_reserve(&own->body, 2 * f->body.argument_count);
         region_clone(&(struct builder){ .m = copy }, &f->body, &own->body);

@@ -281,6 +281,25 @@ bool reader_next_extent(struct reader *r, struct function *f)
                            text_safe(r->arena, name, strlen(name)));
 }
 
+bool reader_likely_extent(struct reader *r, struct function *f, struct function *general)
+{
+        const char *name =
+                reader_at(r, "\"") ? reader_string(r, "a symbol") : reader_word(r, "a symbol");
+        dim_t d = name ? read_symbol(r, name) : dim_of(0);
+        int64_t extent;
+        if (r->failed || !name || !reader_expect(r, "="))
+                return false;
+        const int symbol = dim_term(r->m, d)->symbol;
+        const struct symbol *s = &r->m->symbols[symbol];
+        if (!s->at_run || s->counted || s->kept)
+                return reader_fail(r, "symbol %s is none that a run gives",
+                                   text_safe(r->arena, name, strlen(name)));
+        if (!reader_int(r, "an extent", s->least, s->bound, &extent))
+                return false;
+        function_expect(f, general, symbol, extent);
+        return true;
+}
+
 /* ---- the other lines ---- */
 
 static bool read_symbol_line(struct reader *r)

@@ -494,6 +494,24 @@ static bool read_outputs(struct reader *r, struct function *f)
         return true;
 }
 
+/* Reads which function's code this one is, and for which extents. */
+static bool read_likely(struct reader *r, struct function *f)
+{
+        if (!reader_accept_word(r, "likely"))
+                return true;
+        const char *name = reader_name(r, '@', "a function");
+        struct function *general = name ? map_get(r->functions, name, strlen(name)) : NULL;
+        if (!name)
+                return false;
+        if (!general || general == f || general->general)
+                return reader_fail(r, "func @%s cannot be likely @%s", f->name, name);
+        do {
+                if (!reader_likely_extent(r, f, general))
+                        return false;
+        } while (reader_accept(r, ","));
+        return true;
+}
+
 bool reader_function(struct reader *r)
 {
         const char *name = reader_name(r, '@', "the function's name");
@@ -511,7 +529,7 @@ bool reader_function(struct reader *r)
         int count = 0;
         if (!read_arguments(r, &arguments, &count) ||
             !add_arguments(r, &f->body, &scope, arguments, count) || !read_outputs(r, f) ||
-            !reader_expect(r, "{") || !read_ops(r, &scope))
+            !read_likely(r, f) || !reader_expect(r, "{") || !read_ops(r, &scope))
                 return false;
         return f->body.last->operand_count == f->output_count ||
                reader_fail(r, "func @%s yields %d values for %d outputs", f->name,

@@ -304,6 +304,13 @@ static void print_function(struct printer *p, const struct function *f)
                 symbol_print(p->out, p->m->symbols[f->next_extents[i].symbol].name);
                 text_add(p->out, " = %s", dim_text(p->arena, p->m, f->next_extents[i].next));
         }
+        if (f->general)
+                text_add(p->out, " likely @%s", f->general->name);
+        for (int i = 0; i < f->likely_count; i++) {
+                text_add(p->out, i ? ", " : " ");
+                symbol_print(p->out, p->m->symbols[f->likely[i].symbol].name);
+                text_add(p->out, " = %lld", (long long)f->likely[i].extent);
+        }
         text_add(p->out, " {\n");
         print_ops(p, &f->body, 2);
         text_add(p->out, "}\n");

@@ -58,6 +58,8 @@ char *reader_remark(struct reader *r, const char *what);  /* Reads quoted text, 
 bool reader_dim(struct reader *r, dim_t *d);
 /* Reads P = P + N behind a function's outputs. */
 bool reader_next_extent(struct reader *r, struct function *f);
+/* Reads N = 16 behind "likely @main". */
+bool reader_likely_extent(struct reader *r, struct function *f, struct function *general);
 bool reader_int(struct reader *r, const char *what, int64_t least, int64_t most, int64_t *value);
 bool reader_literal(struct reader *r, enum element e, void *data, size_t index);
 char *reader_location(struct reader *r);                  /* Returns the comment "; "..."" that

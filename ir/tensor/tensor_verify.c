@@ -330,6 +330,41 @@ static bool check_state(struct verifier *v, struct function *f)
         return true;
 }
 
+/* Is a value of f, a port, as the one of the same place in the general function says? Extents of
+ * outputs may be known better there or here. */
+static bool is_as_general(const struct function *f, const struct type *own,
+                          const struct type *general, bool output)
+{
+        bool good = own->kind == general->kind && own->rank == general->rank &&
+                    own->element == general->element;
+        for (int d = 0; good && d < own->rank; d++) {
+                const dim_t want = function_dim(f, general->dims[d]);
+                good = dim_equal(own->dims[d], want) ||
+                       (output && !(dim_is_static(own->dims[d]) && dim_is_static(want)));
+        }
+        return good;
+}
+
+/* Checks that code for likely extents has the ports of the function that it is the code of. */
+static bool check_likely(struct verifier *v, const struct function *f)
+{
+        const struct function *g = f->general;
+        if (!g)
+                return true;
+        bool good = g->module == f->module && !g->general && f->likely_count > 0 &&
+                    f->body.argument_count == g->body.argument_count &&
+                    f->output_count == g->output_count;
+        for (int i = 0; good && i < f->body.argument_count; i++)
+                good = !strcmp(f->input_ports[i].name, g->input_ports[i].name) &&
+                       is_as_general(f, f->body.arguments[i].type, g->body.arguments[i].type,
+                                     false);
+        for (int i = 0; good && i < f->output_count; i++)
+                good = !strcmp(f->output_ports[i].name, g->output_ports[i].name) &&
+                       is_as_general(f, op_operand(f->body.last, i)->type,
+                                     op_operand(g->body.last, i)->type, true);
+        return good || fail(v, f, NULL, "its ports are not those of func @%s", g->name);
+}
+
 static bool check_function(struct verifier *v, struct function *f)
 {
         v->names = map_new(v->arena);
@@ -353,7 +388,7 @@ static bool check_function(struct verifier *v, struct function *f)
                         return fail(v, f, NULL, "%s %d is no tensor of texts",
                                     output < 0 ? "input" : "output", output < 0 ? i : output);
         }
-        if (!check_state(v, f))
+        if (!check_state(v, f) || !check_likely(v, f))
                 return false;
         for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
                 if (!check_op(v, f, op) || !check_regions(v, f, op))
@@ -374,10 +409,13 @@ bool tensor_check(struct module *m, enum exit_code code, struct diag *diag)
         struct verifier v = { .m = m, .diag = &inner, .arena = arena_new() };
         struct map *functions = map_new(v.arena);
         number_values(&v);
-        bool good = check_constants(&v);
+        bool good = check_constants(&v), likely = false;
         for (struct function *f = m->functions; f && good; f = f->next) {
                 good = !map_get(functions, f->name, strlen(f->name)) ||
                        fail(&v, f, NULL, "is there twice");
+                good = good && (!likely || f->general ||
+                                fail(&v, f, NULL, "stands behind code for likely extents"));
+                likely |= f->general != NULL;
                 map_set(functions, f->name, strlen(f->name), f);
                 good = good && check_function(&v, f);
         }

@@ -189,12 +189,13 @@ def attend(*flags, dims=DIMS):
     return dnncc_package.compile(m, dim=dims, state=pairs, **level, **{k.replace("-", "_"): int(v) if k == "threads" else v for k, v in words.items()})
 
 
+@pytest.mark.parametrize("likely", ["", ":1", ":3,1"], ids=lambda l: l or "any")
 @pytest.mark.parametrize("flags", WAYS, ids=lambda f: " ".join(f) or "plain")
-def test_rows_are_appended(flags):
-    """the outputs are those of the model with its whole past handed in"""
+def test_rows_are_appended(flags, likely):
+    """the outputs are those of the model with its whole past handed in, also by code for likely extents"""
     m, _ = attention()
     session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
-    s = attend(*flags).sequence()
+    s = attend(*flags, dims=DIMS | {"N": DIMS["N"] + likely}).sequence()
     past = {"past.k": np.zeros((1, 2, 0, 4), np.float32), "past.v": np.zeros((1, 2, 0, 4), np.float32)}
     for given, before in grown([6, 1, 1, 3, 1, 6, 6, 4, 2, 1]):
         assert s["P"] == before

@@ -312,7 +312,7 @@ static void test_wrong_statements(void **state)
 static const struct { const char *text, *message;
 } wrong_programs[] = {
         { "", "want 'loop', found the end" },
-        { "loop 11\n", "version 11" },
+        { "loop 12\n", "version 12" },
         { HEAD "kernel @k(%x: in f32[9]) { tiles 2 by 2 rows 2 depth 1 lanes 16 word 4 } main { }",
           "hardware tiles of version 1 of the format" },
         { "loop 1 program \"a*/b\" source \"\" main { }", "no plain text" },
