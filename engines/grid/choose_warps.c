@@ -196,7 +196,7 @@ static bool choose_rows(const struct op *op, const struct target *target, struct
                         struct schedule_grid s = schedule_preset(SCHEDULE_grid).grid;
                         struct row_tile t;
                         const struct multiply *m = packed_multiply(op, target, SUMS_OF_ROWS);
-                        if (!m || y->rank != 4)
+                        if (!m || y->rank != 4 || !op_is_static(op))
                                 return false;
                         s.tile = type_extent(y, 2) <= ROW_WARPS_MOST ? (int)type_extent(y, 2) : 0;
                         s.warps = warps;
@@ -233,16 +233,16 @@ struct schedule warps_choose(const struct op *op, const struct schedule_machine 
         c.multiply = packed_multiply(op, machine->target, SUMS_IN_TILES);
         c.groups = (double)op_int(op, "groups");
         c.panels = (double)type_extent(w, 0) / c.groups;
-        c.positions = (double)type_extent(y, 0);
+        c.positions = (double)dim_bound(op_module(op), y->dims[0]);
         for (int d = 2; d + 1 < y->rank; d++)
-                c.positions *= (double)type_extent(y, d);
+                c.positions *= (double)dim_bound(op_module(op), y->dims[d]);
         for (int d = 2; d + 3 < w->rank; d++)
                 c.windows |= type_extent(w, d) > 1;
         c.channels = (double)(type_elements(w) / type_extent(w, 0) / packed_panel(x, w));
         if (is_summed_over(op, machine->target))
                 c.behind = warps_rows_cost(machine->target, c.positions,
                                            (double)type_extent(y, y->rank - 1));
-        if (has_pool(op))
+        if (op_is_static(op) && has_pool(op))
                 c.pool = warps_pool_cost(machine->target, (double)warps_of_image(op),
                                          (double)type_extent(y, 0) * c.groups *
                                                  (double)op_int(op, "outputs"));

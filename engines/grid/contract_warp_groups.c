@@ -140,13 +140,13 @@ static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         const int width = part_of(t) * t->lanes, lanes = width < GRID_LANES ? width : GRID_LANES;
-        const bool some = w->positions % t->positions != 0,
+        const bool some = warps_are_partial(w),
                    few = w->outputs % ((int64_t)t->vectors * t->lanes) != 0;
         struct loop_expr *row = emit_for(e, "row", number(e, 0), number(e, t->rows));
         struct loop_expr *p =
                 emit_let(e, "p", plus(e, plus(e, w->position, warps_row(w, warp)), row));
         if (some)
-                emit_if(e, warps_less(w, p, w->positions));
+                emit_if(e, warps_there(w, p));
         struct loop_expr *lane = emit_grid(e, "lane", FOR_GPU_LANE, lanes);
         struct loop_expr *o = plus(e, times(e, w->panel, t->vectors * t->lanes),
                                    plus(e, number(e, first * t->lanes), lane));

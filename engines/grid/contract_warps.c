@@ -246,6 +246,9 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
         t->fused_pool = t->positions > 0 && s->fused_pool && !t->row_clusters &&
                         (t->parts == 1 || t->cluster) && warp_tile_images(op, t) > 0 &&
                         t->panels * t->vectors * t->lanes % t->parts == 0;
+        /* Sums of parts go through memory for a number of positions. */
+        if (t->parts > 1 && !t->cluster && !op_is_static(op))
+                return false;
         return t->positions > 0 && s->depth % multiply_row(m) == 0 && inner % t->words == 0 &&
                iterations % t->parts == 0 && t->positions % (t->warps * m->positions) == 0 &&
                t->positions / t->warps <= TILE_MAX && t->words <= TILE_MAX &&
@@ -462,6 +465,15 @@ static int64_t band_of(const struct warps *w, int64_t across, int64_t down)
         return best;
 }
 
+/* Returns the tiles of a panel. */
+static struct loop_expr *tiles_down(struct warps *w)
+{
+        struct emit *e = w->s.e;
+        const int size = w->tile.positions;
+        return w->open ? emit_op_int(e, LOOP_DIV, plus(e, w->open, number(e, size - 1)), size)
+                       : number(e, divide_up(w->positions, size));
+}
+
 /* Computes which tile a block computes: numbers go over the panels of a band, then over positions,
  * bands and groups. If the blocks side by side are a cluster, `block` is the number of the
  * cluster. */
@@ -470,7 +482,8 @@ static void place_block(struct warps *w, struct loop_expr *block)
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         const int64_t across = divide_up(w->s.panels, t->panels),
-                      down = divide_up(w->positions, t->positions), band = band_of(w, across, down);
+                      most = divide_up(w->positions, t->positions), band = band_of(w, across, most);
+        struct loop_expr *down = tiles_down(w);
         struct loop_expr *in_band = NULL;
         if (t->row_clusters) {
                 w->panel = emit_let(
@@ -481,8 +494,8 @@ static void place_block(struct warps *w, struct loop_expr *block)
                 block = emit_op_int(e, LOOP_DIV, block, band);
         }
         w->position =
-                emit_let(e, "first", times(e, emit_op_int(e, LOOP_REM, block, down), t->positions));
-        block = emit_op_int(e, LOOP_DIV, block, down);
+                emit_let(e, "first", times(e, emit_op(e, LOOP_REM, block, down), t->positions));
+        block = emit_op(e, LOOP_DIV, block, down);
         if (in_band && band < across) {
                 in_band = plus(e, times(e, emit_op_int(e, LOOP_REM, block, across / band), band),
                                in_band);
@@ -546,13 +559,15 @@ static void open_members(struct warps *w, const char *name)
 
 /* Opens the loops over blocks, or over clusters and their blocks; returns the number of the tile,
  * or of the cluster. */
-static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
+static struct loop_expr *open_blocks(struct warps *w)
 {
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
-        struct loop_expr *tile;
+        struct loop_expr *tile, *down = tiles_down(w);
+        const int64_t of_row = w->groups * divide_up(w->s.panels, t->panels);
         if (t->cluster) {
-                tile = emit_grid(e, "tile", FOR_GPU_CLUSTER, tiles / t->across);
+                tile = emit_grid_open(e, "tile", FOR_GPU_CLUSTER,
+                                      times(e, down, of_row / t->across));
                 w->partial = alloc(w, "partial", w->s.multiply->sum,
                                    warp_tile_members(t) * warp_tile_part(t), SPACE_CLUSTER);
                 open_members(w, t->row_clusters ? "member" : "part");
@@ -560,11 +575,12 @@ static struct loop_expr *open_blocks(struct warps *w, int64_t tiles)
         }
         if (t->parts > 1)
                 w->partial = emit_scratch(e, "partial", w->s.multiply->sum, warps_partial_size(w));
-        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK, tiles * t->parts);
+        struct loop_expr *tiles = times(e, down, of_row),
+                         *block = emit_grid_open(e, "b", FOR_GPU_BLOCK, times(e, tiles, t->parts));
         if (t->parts == 1)
                 return block;
-        w->part = emit_let(e, "part", emit_op_int(e, LOOP_DIV, block, tiles));
-        return emit_op_int(e, LOOP_REM, block, tiles);
+        w->part = emit_let(e, "part", emit_op(e, LOOP_DIV, block, tiles));
+        return emit_op(e, LOOP_REM, block, tiles);
 }
 
 /* Ends the loop over blocks, and writes what follows it if several blocks have parts of a sum or of
@@ -600,8 +616,7 @@ static bool write_blocks(struct kernel_state *s)
         struct warps *w = (struct warps *)s;
         struct emit *e = s->e;
         const struct warp_tile *t = &w->tile;
-        const int64_t tiles = warp_tile_count(t, w->groups, w->positions, s->panels);
-        struct loop_expr *tile = open_blocks(w, tiles);
+        struct loop_expr *tile = open_blocks(w);
         place_block(w, tile);
         struct loop_type type = LOOP_VECTOR(s->multiply->sum, t->lanes);
         type.tile = true;
@@ -630,6 +645,18 @@ static bool write_blocks(struct kernel_state *s)
                                      : warps_write_results)(w);
         write_behind(w, tile);
         return move_values_in(e->scope->block, t->row_clusters);
+}
+
+/* Returns how many positions a run gives; NULL: their number is constant. */
+static struct loop_expr *positions_open(struct warps *w)
+{
+        struct emit *e = w->s.e;
+        const struct type *y = op_result(w->s.op)->type;
+        const dim_t row = y->dims[w->s.rank - 2];
+        return !dim_is_static(y->dims[0])
+                       ? times(e, emit_dim_in_scalars(e, y->dims[0]), w->of_image)
+               : !dim_is_static(row) ? emit_dim_in_scalars(e, row)
+                                     : NULL;
 }
 
 struct kernel_state *warps_prepare(const struct kernel_state *common)
@@ -664,9 +691,11 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         if (deeper > 1)
                 w->s.spatial[w->s.spatial_count - 1].window = 1;
         w->iterations = w->blocks * w->inner / w->tile.words;
-        w->images = type_extent(x, 0);
+        w->images = dim_bound(op_module(op), x->dims[0]);
         w->of_image = 1;
-        int64_t aligned = w->s.x.offset | (type_extent(x, 0) > 1 ? w->s.x.stride[0] : 0) |
+        if (!dim_is_static(x->dims[0]) && w->images == 1)
+                w->images = 2;          /* There may be none, so it is counted. */
+        int64_t aligned = w->s.x.offset | (w->images > 1 ? w->s.x.stride[0] : 0) |
                           (type_extent(x, 1) > 1 ? w->s.x.stride[1] : 0);
         for (int d = 0; d < w->s.spatial_count; d++) {
                 const struct spatial *dim = &w->s.spatial[d];
@@ -676,6 +705,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
                         (dim->extent > 1 ? dim->x_step : 0) | (dim->window > 1 ? dim->x_window : 0);
         }
         w->positions = w->images * w->of_image;
+        w->open = positions_open(w);
         if (w->tile.row_clusters && !warps_have_rows(w))
                 warp_tile_apart(&w->tile, target);
         /* Words are copied whole, so x must have all channels of the last word, and each row must

@@ -14,9 +14,19 @@
 #include "kernels/kernels.h"
 #include "schedule/choose.h"
 
+/* Products and convolutions of as many images as a run gives, or products of as many rows. */
 static bool has_fragments(const struct op *op, const struct target *target)
 {
-        return contract_multiply(op, target, true);
+        const struct type *y = op_result(op)->type;
+        const bool rows = y->rank == 4 && dim_is(y->dims[0], 1) && dim_is(y->dims[1], 1) &&
+                          type_is_static_from(op_operand(op, 0)->type, 3) &&
+                          type_is_static(op_operand(op, 1)->type);
+        return contract_multiply(op, target, true) && (op_is_static_inside(op) || rows);
+}
+
+static bool has_few_rows(const struct op *op, const struct target *target)
+{
+        return op_is_static(op) && contract_multiply(op, target, true);
 }
 
 static struct schedule choose(const struct op *op, const struct schedule_machine *machine,
@@ -28,8 +38,8 @@ static struct schedule choose(const struct op *op, const struct schedule_machine
 
 static const struct lowering lowerings[] = {
         /* A schedule for few rows is followed by row_warps_prepare, any other by warps_prepare. */
-        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .prepare = row_warps_prepare, .choose = choose, .kind = SCHEDULE_grid },
-        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .prepare = warps_prepare, .choose = choose, .kind = SCHEDULE_grid },
+        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_few_rows, .prepare = row_warps_prepare, .choose = choose, .kind = SCHEDULE_grid },
+        { .code = OP_convolve_packed, .reads = CONTRACT_READS, .serves = has_fragments, .prepare = warps_prepare, .choose = choose, .images = true, .positions = true, .kind = SCHEDULE_grid },
         { .reads = 0 }
 };
 
@@ -84,6 +94,7 @@ const struct engine engine_grid = {
         .blocks = true,
         .float_schedules = true,
         .hardware_tiles = true,
+        .open_tiles = true,
         .launches = true,
         .reads_borders = true,
         .joins_products = true,

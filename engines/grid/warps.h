@@ -17,9 +17,12 @@ struct warps {
         int64_t inner;                  /* A block of channels has this many words of a multiply. */
         int64_t outputs;                /* A group has this many outputs. */
         int64_t positions;              /* All images together have this many positions, one image
-                                         * after the other. */
+                                         * after the other, or at most so many. */
+        struct loop_expr *open;         /* A run gives this many positions; NULL: there are
+                                         * `positions`. */
         int64_t images, of_image;       /* There are `images` images, of `of_image` positions
-                                         * each. */
+                                         * each; where a run gives one of both, at most so
+                                         * many. */
         int64_t panel_size;             /* A panel of w has this many elements. */
         int64_t iterations;             /* This many iterations go over all channels and offsets of
                                          * the window. */
@@ -59,6 +62,16 @@ struct loop_tiles warps_shape(const struct warps *w);
 static inline struct loop_expr *warps_less(struct warps *w, struct loop_expr *a, int64_t b)
 {
         return emit_op(w->s.e, LOOP_LT, a, number(w->s.e, b));
+}
+
+/* May the last tile have fewer positions? Is p one of the positions? */
+static inline bool warps_are_partial(const struct warps *w)
+{
+        return w->open || w->positions % w->tile.positions;
+}
+static inline struct loop_expr *warps_there(struct warps *w, struct loop_expr *p)
+{
+        return w->open ? emit_op(w->s.e, LOOP_LT, p, w->open) : warps_less(w, p, w->positions);
 }
 
 /* Moves values of the epilogue that were computed before the loops over blocks into the last of

@@ -199,8 +199,8 @@ static void copy_word(struct warps *w, const struct row *r, struct loop_expr *p,
                       struct loop_expr *to, struct loop_expr *from)
 {
         struct emit *e = w->s.e;
-        struct loop_expr *there = w->positions % w->tile.positions
-                                          ? both(w, r->there, warps_less(w, p, w->positions))
+        struct loop_expr *there = warps_are_partial(w)
+                                          ? both(w, r->there, warps_there(w, p))
                                           : r->there;
         emit_copy(e, w->xs, to, w->s.xs, from, there ? emit_let(e, "there", there) : NULL,
                   w->tile.group);
@@ -295,8 +295,8 @@ static void copy_added(struct warps *w, const struct shared_word *word, struct l
                          *p = emit_let(e, "p", plus(e, w->position, row)),
                          *o = emit_let(e, "o", plus(e, times(e, w->panel, width), column)),
                          *there = NULL;
-        if (w->positions % t->positions)
-                there = warps_less(w, p, w->positions);
+        if (warps_are_partial(w))
+                there = warps_there(w, p);
         if (w->outputs % ((int64_t)width * t->panels))
                 there = both(w, there, warps_less(w, o, w->outputs));
         struct loop_expr *line = p;

@@ -107,7 +107,7 @@ void warps_write_pool(struct warps *w)
                   at_once = warps_count(w) * GRID_LANES;
         const int64_t images = warp_tile_images(w->s.op, t), all = images * width;
         const bool few = w->outputs % (panel * t->panels) != 0,
-                   some = w->positions % t->positions != 0 && w->images > 1;
+                   some = warps_are_partial(w) && w->images > 1;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
         struct loop_expr *iteration =
                 emit_for(e, "iteration", number(e, 0), number(e, divide_up(all, at_once)));

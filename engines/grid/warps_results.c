@@ -91,6 +91,14 @@ static struct loop_expr *no_further(struct warps *w, struct loop_expr *a, int64_
         return emit_let(w->s.e, "within", emit_op(w->s.e, LOOP_MIN, a, number(w->s.e, last)));
 }
 
+static struct loop_expr *no_position_further(struct warps *w, struct loop_expr *p)
+{
+        struct emit *e = w->s.e;
+        return w->open ? emit_let(e, "within",
+                                  emit_op(e, LOOP_MIN, p, minus(e, w->open, number(e, 1))))
+                       : no_further(w, p, w->positions - 1);
+}
+
 /* A lane computes the results of several positions (BATCH) and of neighbouring outputs (SIDE)
  * before it stores any, so that its loads overlap. After the last position and output it computes
  * results that it does not store. */
@@ -123,7 +131,7 @@ static void batch_add(struct warps *w, struct batch *b, struct loop_expr *o, str
         b->outputs[i] = o;
         b->positions[i] = p;
         b->results[i] = result_of(w, b->few ? no_further(w, o, w->outputs - 1) : o,
-                                  b->some ? no_further(w, p, w->positions - 1) : p, sum, added);
+                                  b->some ? no_position_further(w, p) : p, sum, added);
         b->stored[i] = b->results[i].to;
 }
 
@@ -144,7 +152,7 @@ static void batch_add_side(struct warps *w, struct batch *b, int side, struct lo
         struct emit *e = w->s.e;
         struct loop_expr *index[RANK_MAX], *first;
         index_of(w, b->few ? no_further(w, o, w->outputs - side) : o,
-                 b->some ? no_further(w, p, w->positions - 1) : p, index);
+                 b->some ? no_position_further(w, p) : p, index);
         first = index[w->s.rank - 1];
         for (int k = 0; k < side; k++) {
                 const int i = b->count++;
@@ -168,7 +176,7 @@ static void batch_store(struct warps *w, const struct batch *b)
                 if (opens)
                         emit_if(e, warps_less(w, b->outputs[i], w->outputs));
                 if (b->some && (!i || opens || b->positions[i] != b->positions[i - 1]))
-                        emit_if(e, warps_less(w, b->positions[i], w->positions));
+                        emit_if(e, warps_there(w, b->positions[i]));
                 emit_store(e, w->s.ys, b->results[i].to, b->results[i].value);
                 if (b->some && (last || closes || b->positions[i] != b->positions[i + 1]))
                         emit_end(e);
@@ -184,7 +192,7 @@ static void write_rows(struct warps *w, struct loop_expr *warp, struct loop_expr
         const struct warp_tile *t = &w->tile;
         const int width = t->vectors * t->lanes, lanes = width < GRID_LANES ? width : GRID_LANES,
                   count = t->rows < BATCH ? t->rows : BATCH;
-        struct batch b = { .some = w->positions % t->positions != 0,
+        struct batch b = { .some = warps_are_partial(w),
                            .few = w->outputs % ((int64_t)width * t->panels) != 0 };
         struct loop_expr *row = emit_for(e, "rows", number(e, 0), number(e, t->rows / count));
         row = times(e, row, count);
@@ -234,7 +242,7 @@ bool warps_write_words(struct warps *w, struct loop_expr *warp, struct loop_expr
         const int panel_width = t->vectors * t->lanes, across = width / SIDE,
                   down = GRID_LANES / across, most = t->rows / down,
                   count = most < BATCH / SIDE ? most : BATCH / SIDE;
-        struct batch b = { .some = w->positions % t->positions != 0,
+        struct batch b = { .some = warps_are_partial(w),
                            .few = w->outputs % ((int64_t)panel_width * t->panels) != 0 };
         struct loop_expr *rows =
                 times(e, emit_for(e, "rows", number(e, 0), number(e, t->rows / (count * down))),
@@ -414,7 +422,7 @@ void warps_join_share(struct warps *w)
         int count = iterations < BATCH / side ? iterations : BATCH / side;
         while (iterations % count)
                 count--;
-        struct batch b = { .some = w->positions % t->positions != 0,
+        struct batch b = { .some = warps_are_partial(w),
                            .few = w->outputs % (panel * t->panels) != 0 };
         struct loop_expr *kept[BATCH];
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));

@@ -112,7 +112,7 @@ void warps_write_rows(struct warps *w)
         struct emit *e = w->s.e;
         const struct warp_tile *t = &w->tile;
         const int members = warp_tile_members(t), at_once = warps_count(w) * members;
-        const bool some = w->positions % t->positions != 0, uneven = t->positions % at_once != 0;
+        const bool some = warps_are_partial(w), uneven = t->positions % at_once != 0;
         struct loop_expr *warp = emit_grid(e, "warp", FOR_GPU_WARP, warps_count(w));
         struct loop_expr *iteration =
                 emit_for(e, "iteration", number(e, 0), number(e, divide_up(t->positions, at_once)));
@@ -126,7 +126,7 @@ void warps_write_rows(struct warps *w)
         }
         struct loop_expr *p = emit_let(e, "p", plus(e, w->position, row));
         if (some)
-                emit_if(e, warps_less(w, p, w->positions));
+                emit_if(e, warps_there(w, p));
         struct loop_buffer *taken = alloc(w, "taken", warps_row_length(t));
         take_row(w, taken, row);
         store_row(w, taken, p);

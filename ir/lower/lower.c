@@ -286,10 +286,16 @@ struct loop_expr *emit_for(struct emit *e, const char *name, struct loop_expr *f
 struct loop_expr *emit_grid(struct emit *e, const char *name, enum loop_for_kind kind,
                             int64_t count)
 {
+        return emit_grid_open(e, name, kind, emit_int(e, count));
+}
+
+struct loop_expr *emit_grid_open(struct emit *e, const char *name, enum loop_for_kind kind,
+                                 struct loop_expr *count)
+{
         struct loop_stmt *s = new_stmt(e, STMT_FOR);
         s->body = loop_block_new(e->arena);
         s->a = emit_int(e, 0);
-        s->b = emit_int(e, count);
+        s->b = count;
         s->for_kind = kind;
         open_scope(e, SCOPE_FOR, s->body, s)->certain = true;
         s->variable = new_variable(e, name, LOOP_TYPE(E_INDEX), VARIABLE_LOOP);

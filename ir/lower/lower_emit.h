@@ -208,6 +208,8 @@ struct loop_expr *emit_choose(struct emit *e, struct loop_expr *condition, emit_
 /* ---- for scheduled kernels (kernels/) ---- */
 
 /* Opens a loop of a grid, from 0 on, however often it runs, and returns its variable. */
+struct loop_expr *emit_grid_open(struct emit *e, const char *name, enum loop_for_kind kind,
+                                 struct loop_expr *count);
 struct loop_expr *emit_grid(struct emit *e, const char *name, enum loop_for_kind kind,
                             int64_t count);
 /* Sets the step and kind of the loop that emit_for has just opened (nothing when that left the loop
@@ -250,6 +252,8 @@ struct loop_expr *emit_number(struct emit *e, enum element element, int64_t valu
  * the symbols that the kernel has as scalar parameters. */
 struct loop_expr *emit_dim(struct emit *e, dim_t d);
 struct loop_expr *emit_extent(struct emit *e, const struct type *t, int d);
+/* Returns the same as emit_dim, without variables: over scalar parameters alone. */
+struct loop_expr *emit_dim_in_scalars(struct emit *e, dim_t d);
 /* Returns how many elements t has. */
 struct loop_expr *emit_elements(struct emit *e, const struct type *t);
 

@@ -42,19 +42,35 @@ static struct loop_expr *symbol_value(struct emit *e, int symbol)
         return loop_use(e->arena, v);
 }
 
-static struct loop_expr *term_value(struct emit *e, dim_t d)
+/* Returns a term of extents a and b, which are never below 0. */
+static struct loop_expr *term_of(struct emit *e, const struct dim_expr *t, struct loop_expr *a,
+                                 struct loop_expr *b)
 {
         static const enum loop_opcode codes[] = {
                 [DIM_ADD] = LOOP_ADD, [DIM_SUB] = LOOP_SUB, [DIM_MUL] = LOOP_MUL,
                 [DIM_DIV] = LOOP_DIV, [DIM_MAX] = LOOP_MAX, [DIM_MIN] = LOOP_MIN
         };
+        struct loop_expr *value = emit_op(e, codes[t->kind], a, b);
+        return t->kind == DIM_SUB && dim_least(e->m, t->a) < dim_bound(e->m, t->b)
+                       ? emit_op_int(e, LOOP_MAX, value, 0)
+                       : value;
+}
+
+struct loop_expr *emit_dim_in_scalars(struct emit *e, dim_t d)
+{
+        const struct dim_expr *t = dim_is_static(d) ? NULL : dim_term(e->m, d);
+        return !t                      ? emit_int(e, dim_extent(d))
+               : t->kind == DIM_SYMBOL ? emit_dim(e, d)
+                                       : term_of(e, t, emit_dim_in_scalars(e, t->a),
+                                                 emit_dim_in_scalars(e, t->b));
+}
+
+static struct loop_expr *term_value(struct emit *e, dim_t d)
+{
         const struct dim_expr *t = dim_term(e->m, d);
         if (t->kind == DIM_SYMBOL)
                 return symbol_value(e, t->symbol);
-        struct loop_expr *a = emit_dim(e, t->a), *b = emit_dim(e, t->b);
-        struct loop_expr *value = emit_op(e, codes[t->kind], a, b);
-        if (t->kind == DIM_SUB && dim_least(e->m, t->a) < dim_bound(e->m, t->b))
-                value = emit_op_int(e, LOOP_MAX, value, 0);
+        struct loop_expr *value = term_of(e, t, emit_dim(e, t->a), emit_dim(e, t->b));
         struct scope *saved = emit_prologue(e);
         value = emit_let(e, "extent", value);
         emit_resume(e, saved);

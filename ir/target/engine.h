@@ -64,6 +64,8 @@ struct engine {
                                          * the target's own. */
         bool fixed;                     /* Code is for one entry, whose extents are numbers, and
                                          * keeps no state from one run to the next. */
+        bool open_tiles;                /* Products in tiles may have as many rows as a run gives;
+                                         * elsewhere such products are in vectors. */
         bool launches;                  /* A kernel is a launch of many lanes on a device, and the
                                          * launch itself takes time. */
         bool reads_borders;             /* A scheduled contraction reads zeros around its operand,

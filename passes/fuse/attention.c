@@ -197,7 +197,7 @@ static bool add_packing(struct candidates *c, const struct op *product)
 static bool is_open(const struct op *product, const struct target *target)
 {
         return product->code == OP_dot && !op_is_static(product) &&
-               kernels_open(OP_convolve_packed, target);
+               !target_engine(target)->attention && kernels_open(OP_convolve_packed, target);
 }
 
 static bool find_kernels(struct op *second, struct candidates *c, const struct target *target)

@@ -322,7 +322,7 @@ bool layout_dot(struct layout *l, struct op *op)
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];
         const struct multiply *m = multiply_of_extents(l, multiply_of(l, op, &a, &b), &a, &b);
-        if (open && m && m->registers)  /* Rows that a run gives are multiplied in vectors. */
+        if (open && m && m->registers && !target_engine(l->context->target)->open_tiles)
                 m = multiply_in_vectors(l->context, m->x.memory, m->w.memory,
                                         multiply_limit(op_operand(op, 1)));
         if (!m || outputs > INT32_MAX)

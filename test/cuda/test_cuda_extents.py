@@ -7,6 +7,7 @@ import zlib
 
 import numpy as np
 import onnx
+import onnx.reference
 import pytest
 from onnx import TensorProto, helper
 
@@ -99,3 +100,45 @@ def test_extents_that_data_say_are_refused(tmp_path):
                 {"x": ["N"]}, {"z": [1, "K"]})
     done = dnncc.run([dnncc.DNNCC, path, "--target=cuda-sm_80", "--dim=N=0..40", "-o", tmp_path / "m.cu"])
     assert done.returncode == dnncc.UNSUPPORTED and "the data of a run say dimension" in done.stderr, done.stderr
+
+
+# ---- products ----
+
+def dense(path, rows=("N",), inner=96, width=160):
+    """a layer with a bias and a residual"""
+    rng = np.random.default_rng(7)
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["p"]), helper.make_node("Add", ["p", "b"], ["q"]), helper.make_node("Relu", ["q"], ["r"]),
+             helper.make_node("MatMul", ["r", "v"], ["s"]), helper.make_node("Add", ["s", "x"], ["y"])]
+    constants = {"w": rng.standard_normal((inner, width)) / 8, "b": rng.standard_normal(width), "v": rng.standard_normal((width, inner)) / 8}
+    constants = {name: a.astype(np.float32) for name, a in constants.items()}
+    save(path, nodes, {"x": [*rows, inner]}, {"y": [*rows, inner]}, constants)
+    return lambda x: np.maximum(x @ constants["w"] + constants["b"], 0) @ constants["v"] + x
+
+
+@pytest.mark.parametrize("target, precision", [("cuda-sm_80", ""), ("cuda-sm_90", "f16"), ("cuda-sm_90a", "bf16")])
+@pytest.mark.parametrize("rows", [["N"], [1, "N"]], ids=str)
+def test_products(rows, target, precision, tmp_path):
+    """by tensor cores, of as many tiles as there are rows"""
+    want = dense(tmp_path / "m.onnx", rows)
+    options = ["--dim=N=0..300", *([f"--precision={precision}"] if precision else [])]
+    program = cuda.build([cuda.compile_model(tmp_path / "m.onnx", tmp_path, options, target=target)], tmp_path)
+    for count in 0, 1, 37, 256, 300:
+        x = np.random.default_rng(count).standard_normal((*rows[:-1], count, 96)).astype(np.float32)
+        y, = cuda.run(program, {"model": [x]}, tmp_path)["model"]
+        np.testing.assert_allclose(y, want(x), *{"": (1e-4, 1e-4), "f16": (1e-2, 2e-2), "bf16": (5e-2, 1.5e-1)}[precision])
+        assert bool(cuda.counts["model"]["mma"]) == (count > 0)
+
+
+def test_convolutions_of_images(tmp_path):
+    rng = np.random.default_rng(3)
+    w, v = (rng.standard_normal(shape).astype(np.float32) / 8 for shape in ((32, 16, 3, 3), (48, 32, 3, 3)))
+    nodes = [helper.make_node("Conv", ["x", "w"], ["p"], pads=[1] * 4), helper.make_node("Relu", ["p"], ["r"]),
+             helper.make_node("Conv", ["r", "v"], ["s"], strides=[2, 2]), helper.make_node("GlobalAveragePool", ["s"], ["y"])]
+    save(tmp_path / "m.onnx", nodes, {"x": ["N", 16, 9, 9]}, {"y": ["N", 48, 1, 1]}, {"w": w, "v": v})
+    program = cuda.build([cuda.compile_model(tmp_path / "m.onnx", tmp_path, ["--dim=N=1..9"])], tmp_path)
+    for count in 1, 4, 9:
+        x = rng.standard_normal((count, 16, 9, 9)).astype(np.float32)
+        y, = cuda.run(program, {"model": [x]}, tmp_path)["model"]
+        right = onnx.reference.ReferenceEvaluator(str(tmp_path / "m.onnx")).run(None, {"x": x})[0]
+        np.testing.assert_allclose(y, right, 1e-4, 1e-4)
+        assert cuda.counts["model"]["mma"]
