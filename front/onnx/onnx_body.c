@@ -9,6 +9,7 @@ bool onnx_body_open(struct onnx_import *im, const struct compose_loop_parts *par
         if (!compose_loop_open(im->c, parts, &body->loop))
                 return false;
         body->counted = im->model->counted;
+        body->known = im->m->known_count;
         im->model->counted = NULL;
         struct onnx_iteration *iteration = ARENA_NEW(im->arena, struct onnx_iteration);
         *iteration = (struct onnx_iteration){ im->model->iteration, body->loop.number };
@@ -20,6 +21,7 @@ bool onnx_body_open(struct onnx_import *im, const struct compose_loop_parts *par
 bool onnx_body_close(struct onnx_import *im, struct onnx_body *body, struct value *const *yielded)
 {
         im->model->counted = body->counted;
+        im->m->known_count = body->known;
         im->model->iteration = im->model->iteration->outer;
         return compose_loop_close(im->c, &body->loop, yielded);
 }

@@ -8,7 +8,8 @@
 /* The operations in the region are charged apart. */
 struct onnx_body {
         struct compose_loop loop;
-        struct op *counted;             /* It is model->counted outside of the loop. */
+        struct op *counted;             /* It is model->counted outside of the loop, */
+        int known;                      /* and the module's known_count. */
 };
 
 /* These open and close the region as compose_loop_open and compose_loop_close do. */

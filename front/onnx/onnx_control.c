@@ -423,6 +423,43 @@ static bool fit_texts(struct onnx_import *im, struct onnx_node *n, struct op *op
         return true;
 }
 
+static bool is_one(const struct type *t)
+{
+        return t->kind == TYPE_TENSOR && type_is_static(t) && type_elements(t) == 1;
+}
+
+/* Gives single elements that both branches yield the larger of their ranks. A run's rank is then
+ * known, and what reads it by broadcasting makes no difference of it. */
+static bool fit_ranks(struct onnx_import *im, struct onnx_node *n, struct op *op)
+{
+        for (int i = 0; i < op->result_count; i++) {
+                const struct type *t[2];
+                for (int k = 0; k < 2; k++)
+                        t[k] = op_operand(op->regions[k]->last, i)->type;
+                if (!is_one(t[0]) || !is_one(t[1]) || t[0]->element != t[1]->element ||
+                    t[0]->rank == t[1]->rank)
+                        continue;
+                const int less = t[0]->rank < t[1]->rank ? 0 : 1;
+                struct op *yield = op->regions[less]->last;
+                diag_warning(im->diag,
+                             "%s: output %d is %s in one branch and %s in the other; it is the "
+                             "latter in both",
+                             onnx_node_text(im, n->proto), i, compose_text(im->c, t[less]),
+                             compose_text(im->c, t[!less]));
+                struct onnx_region outer = onnx_region_enter(im, op->regions[less]);
+                im->b.before = yield;
+                struct value *v = compose_reshape(im->c, op_operand(yield, i), t[!less]->rank,
+                                                  t[!less]->dims);
+                if (v)
+                        op_set_operand(yield, i, v);
+                im->b.before = NULL;
+                onnx_region_leave(im, outer);
+                if (!v)
+                        return false;
+        }
+        return true;
+}
+
 /* Makes texts of those outputs that hold the bytes of texts. */
 static bool take_texts(struct onnx_import *im, struct onnx_node *n, int count, const bool *texts)
 {
@@ -471,6 +508,8 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
                 if (!(op = spread_lists(im, n, op, (struct value *const *const *)lists, listings)))
                         return false;
         }
+        if (!fit_ranks(im, n, op))
+                return false;
         const int results = op->result_count;
         struct value **values = arena_array(im->arena, (size_t)results + 1, sizeof *values);
         struct joint *joints = arena_array(im->arena, (size_t)results + 1, sizeof *joints);

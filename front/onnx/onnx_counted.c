@@ -27,22 +27,6 @@ bool onnx_is_declared(struct onnx_import *im, const struct onnx_node *n, int out
         return t && t->kind == TYPE_TENSOR && type_is_static(t);
 }
 
-/* Is the symbol an extent of an input? Then its caller says its value. */
-static bool is_given(struct onnx_import *im, int symbol)
-{
-        const struct region *body = &im->b.region->function->body;
-
-        for (int i = 0; i < body->argument_count; i++) {
-                const struct type *t = body->arguments[i].type;
-                for (int d = 0; t->kind == TYPE_TENSOR && d < t->rank; d++)
-                        if (!dim_is_static(t->dims[d]) &&
-                            dim_term(im->m, t->dims[d])->kind == DIM_SYMBOL &&
-                            dim_term(im->m, t->dims[d])->symbol == symbol)
-                                return true;
-        }
-        return false;
-}
-
 /* Returns the declared symbol of the dimension, which --dim bounds, where it can be counted; else
  * DIM_NONE. *name: what the dimension is called. */
 static dim_t declared_symbol(struct onnx_import *im, const struct onnx_node *n, int output,
@@ -60,7 +44,7 @@ static dim_t declared_symbol(struct onnx_import *im, const struct onnx_node *n, 
         if (dim_equal(s, DIM_NONE) || dim_is_static(s))
                 return DIM_NONE;
         const int symbol = dim_term(im->m, s)->symbol;
-        return im->m->symbols[symbol].counted || is_given(im, symbol) ? DIM_NONE : s;
+        return im->m->symbols[symbol].counted || onnx_is_given(im, symbol) ? DIM_NONE : s;
 }
 
 /* Returns the largest extent that an output of the model may have, as its file declares it; -1
@@ -167,7 +151,32 @@ dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int 
                         dim_at_run(im->m, dim_term(im->m, d)->symbol, s->least, most);
                 s->counted = true;
         }
-        return build_counted(&im->b, compose_cast(im->c, count, E_I64), d) ? d : DIM_NONE;
+        if (!build_counted(&im->b, compose_cast(im->c, count, E_I64), d))
+                return DIM_NONE;
+        value_amount_known(im->m, count, d);
+        return d;
+}
+
+bool onnx_fail_if(struct onnx_import *im, struct onnx_node *n, struct value *flag)
+{
+        if (!flag)
+                return false;
+        if (im->m->symbol_count >= EXTENTS_MAX)
+                return onnx_unsupported(im, n, "what a run checks, as that of too many others");
+        /* An extent of 2, where 1 is the most. */
+        struct value *twice = compose_with(im->c, OP_mul, compose_cast(im->c, flag, E_I64), 2);
+        return build_counted(&im->b, twice, dim_counted(im->m, "check", 1)) != NULL;
+}
+
+bool onnx_counted_within(struct onnx_import *im, dim_t d, int64_t most)
+{
+        if (dim_bound(im->m, d) <= most)
+                return true;
+        if (dim_is_static(d) || dim_term(im->m, d)->kind != DIM_SYMBOL)
+                return false;
+        const int symbol = dim_term(im->m, d)->symbol;
+        const struct symbol *s = &im->m->symbols[symbol];
+        return s->counted && most >= s->least && dim_at_run(im->m, symbol, s->least, most);
 }
 
 dim_t onnx_counted_as(struct onnx_import *im, const char *name, struct value *count, int64_t most)
@@ -185,7 +194,10 @@ dim_t onnx_counted_as(struct onnx_import *im, const char *name, struct value *co
                 return DIM_NONE;
         }
         dim_t d = dim_counted(im->m, arena_string(im->m->arena, name), most);
-        return build_counted(&im->b, count, d) ? d : DIM_NONE;
+        if (!build_counted(&im->b, count, d))
+                return DIM_NONE;
+        value_amount_known(im->m, count, d);
+        return d;
 }
 
 int64_t onnx_length_most(struct onnx_import *im, struct onnx_node *n, int output, int64_t most)

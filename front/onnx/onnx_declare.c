@@ -170,3 +170,34 @@ bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
         d->contradicted = true;
         return true;
 }
+
+bool onnx_is_given(struct onnx_import *im, int symbol)
+{
+        const struct region *body = &im->b.region->function->body;
+
+        for (int i = 0; i < body->argument_count; i++) {
+                const struct type *t = body->arguments[i].type;
+                for (int d = 0; t->kind == TYPE_TENSOR && d < t->rank; d++)
+                        if (!dim_is_static(t->dims[d]) &&
+                            dim_term(im->m, t->dims[d])->kind == DIM_SYMBOL &&
+                            dim_term(im->m, t->dims[d])->symbol == symbol)
+                                return true;
+        }
+        return false;
+}
+
+bool onnx_names_extents(struct onnx_import *im, const Onnx__NodeProto *node)
+{
+        for (size_t i = 0; i < node->n_output; i++) {
+                const struct onnx_declaration *d = onnx_declaration(im->scope, node->output[i]);
+                for (int k = 0; d && d->symbols && k < d->rank; k++) {
+                        if (dim_equal(d->symbols[k], DIM_NONE) || dim_is_static(d->symbols[k]) ||
+                            dim_term(im->m, d->symbols[k])->kind != DIM_SYMBOL)
+                                continue;
+                        const int symbol = dim_term(im->m, d->symbols[k])->symbol;
+                        if (!im->m->symbols[symbol].counted && !onnx_is_given(im, symbol))
+                                return true;
+                }
+        }
+        return false;
+}

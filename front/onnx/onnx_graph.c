@@ -340,6 +340,8 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
         struct onnx_function *f = n->row ? NULL : onnx_function_find(im, n->proto);
         const char *location = im->b.location;
         struct onnx_node *outer = im->node;
+        const bool hidden = im->m->known_hidden;
+        im->m->known_hidden = im->m->known_count && onnx_names_extents(im, n->proto);
         im->node = n;
         im->b.location = *n->name ? n->name : n->row ? n->row->op : location;
         bool ok = f ? call(im, n, f)
@@ -347,6 +349,7 @@ static bool build_node(struct onnx_import *im, struct onnx_node *n)
                                   onnx_texts_import(im, n) && onnx_attributes_used(im, n);
         im->b.location = location;
         im->node = outer;
+        im->m->known_hidden = hidden;
         return ok;
 }
 
@@ -377,6 +380,7 @@ static bool build_watched(struct onnx_import *im, struct onnx_node *n)
                 memory_exhausted();
         im->diag->stream = diag.stream;
         if (read) {
+                im->m->known_hidden = false;
                 *im = before;
                 *im->model = state;
                 *im->diag = diag;

@@ -132,6 +132,11 @@ bool onnx_is_declared(struct onnx_import *im, const struct onnx_node *n, int out
  * so that --dim has to bound it. DIM_NONE stands for an error. */
 dim_t onnx_counted(struct onnx_import *im, struct onnx_node *n, int output, int dimension,
                    struct value *count, int64_t most);
+/* Makes a run fail in which the flag, <bool>, holds. */
+bool onnx_fail_if(struct onnx_import *im, struct onnx_node *n, struct value *flag);
+/* Is the extent at most `most`? One that a run counts, and that may be more, is counted as no more
+ * from here on: a run with more fails. */
+bool onnx_counted_within(struct onnx_import *im, dim_t d, int64_t most);
 /* Returns the extent that a run counts, at most `most`, where no node has it. */
 dim_t onnx_counted_as(struct onnx_import *im, const char *name, struct value *count, int64_t most);
 /* Returns how many items an output, a sequence, has at most: what --dim says, or `most`; -1 after

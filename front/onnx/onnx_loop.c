@@ -381,7 +381,7 @@ static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct l
                 return false;
         const struct op *last = im->b.region->last;
         struct op *const counted = im->model->counted;
-        const int symbols = im->m->symbol_count;
+        const int symbols = im->m->symbol_count, known = im->m->known_count;
         for (int i = 0; i < l->carried; i++)
                 values[1 + i] = n->inputs[2 + i];
         for (; go && (l->trips < 0 || steps < l->trips); steps++) {
@@ -392,6 +392,7 @@ static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct l
                                 op_erase(im->b.region->last);
                         im->model->counted = counted;
                         dims_release(im->m, symbols);
+                        im->m->known_count = known;
                         *runs = true;
                         return false;
                 }
@@ -475,7 +476,7 @@ static bool build_with_lists(struct onnx_import *im, struct onnx_node *n, struct
                 const struct onnx_import before = *im;
                 const struct onnx_model state = *im->model;
                 const struct op *last = im->b.region->last;
-                const int symbols = im->m->symbol_count;
+                const int symbols = im->m->symbol_count, known = im->m->known_count;
                 l->misfit = false;
                 if (build_loop(im, n, l))
                         return true;
@@ -484,6 +485,7 @@ static bool build_with_lists(struct onnx_import *im, struct onnx_node *n, struct
                 while (before.b.region->last != last)
                         op_erase(before.b.region->last);
                 dims_release(im->m, symbols);
+                im->m->known_count = known;
                 im->scope = before.scope;
                 im->b = before.b;
                 im->model->frame = state.frame;

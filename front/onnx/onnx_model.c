@@ -343,6 +343,7 @@ static bool import_model(struct onnx_import *im, const unsigned char *bytes, siz
                 return false;
         im->model->frame = &frame;
         bool ok = check_head(im, &frame) && import_main(im);
+        im->m->known_count = 0;         /* Passes move operations. */
         if (im->options->facts && im->scope)
                 onnx_facts(im, im->options->facts);
         onnx_list_end(im);

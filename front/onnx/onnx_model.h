@@ -235,7 +235,7 @@ struct onnx_entry *onnx_scope_find(const struct onnx_scope *scope, bytes_t name)
 bool onnx_scope_define(struct onnx_import *im, struct onnx_scope *scope, bytes_t name,
                        struct onnx_entry entry, const char *what, const Onnx__NodeProto *node);
 /* Between the two calls, operations are built in `region`; then where they were built before. */
-struct onnx_region { struct region *region; struct op *counted; };
+struct onnx_region { struct region *region; struct op *counted; int known; };
 struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region);
 void onnx_region_leave(struct onnx_import *im, struct onnx_region outer);
 /* onnx_enter opens one level of nesting, and returns false after an error beyond the limit. */
@@ -265,6 +265,11 @@ void onnx_declare_results(struct onnx_import *im, struct onnx_scope *scope,
                           const struct onnx_node *call, const Onnx__FunctionProto *f);
 /* Returns what the file declares about a value, or NULL. */
 struct onnx_declaration *onnx_declaration(const struct onnx_scope *scope, bytes_t name);
+/* Is the symbol an extent of an input? Then its caller says its value. */
+bool onnx_is_given(struct onnx_import *im, int symbol);
+/* Do declared outputs of the node have extents of names that no input has, and that nothing has
+ * counted? A run counts them, and tells them by these names. */
+bool onnx_names_extents(struct onnx_import *im, const Onnx__NodeProto *node);
 /* Checks the declaration of value `name`, a `what` ("output") of type t. Another element type is an
  * error. Another shape is a warning, and the computed one counts: exporters declare wrong shapes
  * (PyTorch's, of the states of an LSTM), and other programs read such files. */

@@ -50,8 +50,10 @@ bool onnx_import_gather_elements(struct onnx_import *im, struct onnx_node *n)
         for (int d = 0; d < value_rank(x); d++) {
                 steps[d] = 1;
                 dims[d] = d == axis ? x->type->dims[d] : indices->type->dims[d];
-                if (!dim_equal(dims[d], x->type->dims[d]) &&
-                    dim_extent(dims[d]) > value_extent(x, d))
+                if (dim_equal(dims[d], x->type->dims[d]) ||
+                    onnx_counted_within(im, dims[d], dim_least(im->m, x->type->dims[d])))
+                        continue;
+                if (dim_extent(dims[d]) > value_extent(x, d))
                         return onnx_invalid(im, n, "indices are %s for an operand %s",
                                             compose_text(im->c, indices->type),
                                             compose_text(im->c, x->type));

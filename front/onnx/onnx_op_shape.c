@@ -2,6 +2,7 @@
 /* These operators give the same elements another shape, repeat them, or ask for shapes. A target
  * shape that is a run-time value is taken from the declared type of the result. */
 #include "base/size.h"
+#include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 #include "front/onnx/onnx_helpers.h"
 #include "ir/tensor/amounts.h"
@@ -35,6 +36,8 @@ static dim_t what_is_left(struct onnx_import *im, const struct type *x, const di
                         have *= dim_extent(x->dims[d]);
                 else if (!used[d])
                         total = dim_binary(m, DIM_MUL, total, x->dims[d]);
+        if (!dim_is_static(known) && dim_equal(known, total))
+                known = total = dim_of(1);
         if (!want || !dim_equal(known, dim_of(1)))
                 return DIM_NONE;
         if (have % want == 0)
@@ -96,6 +99,57 @@ static bool reshape_resolve(struct onnx_import *im, const struct onnx_node *n, c
         return true;
 }
 
+/* Reads a shape of which only a run knows one extent: that is what is left by the others, and
+ * becomes -1 in `shape`. Returns its number, or -1 where more are not known. */
+static int read_partly(struct onnx_import *im, struct onnx_node *n, struct amount *shape, int *rank,
+                       struct value **stated)
+{
+        struct value *v = onnx_input(n, 1);
+        int open = -1;
+
+        if (!v || value_rank(v) != 1 || !type_is_static(v->type) || value_extent(v, 0) > RANK_MAX)
+                return -1;
+        *rank = (int)value_extent(v, 0);
+        for (int i = 0; i < *rank; i++) {
+                struct amount amounts[AMOUNTS_MAX];
+                struct value *element = compose_cast(im->c, onnx_element(im, v, i), E_I64);
+                int count;
+                if (element && value_amounts(im->m, element, amounts, &count)) {
+                        shape[i] = amounts[0];
+                        if (amounts[0].term || amounts[0].number != -1)
+                                continue;
+                        return -1;
+                }
+                if (open >= 0 || !element)
+                        return -1;
+                shape[open = i] = amount_of(-1);
+                *stated = element;
+        }
+        return open;
+}
+
+/* Reshapes to a shape of which only a run knows one extent, which the run checks. */
+static bool reshape_partly(struct onnx_import *im, struct onnx_node *n, bool allow_zero)
+{
+        struct value *x = n->inputs[0], *stated = NULL;
+        struct amount shape[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int rank, open = read_partly(im, n, shape, &rank, &stated);
+
+        if (open < 0)                   /* That it is not declared is the error. */
+                return onnx_declared_as(im, n, 0, value_element(x), -1) != NULL;
+        if (!reshape_resolve(im, n, x->type, shape, rank, allow_zero, dims))
+                return false;
+        struct value *extent = compose_extent(im->c, dims[open]);
+        struct value *wrong = compose_binary(im->c, OP_ne, stated, extent);
+        wrong = both(im->c, wrong, compose_with(im->c, OP_ne, stated, -1));
+        if (!allow_zero && open < value_rank(x) && dim_equal(x->type->dims[open], dims[open]))
+                wrong = both(im->c, wrong, compose_with(im->c, OP_ne, stated, 0));
+        const struct type *to = compose_type(im->c, value_element(x), rank, dims);
+        return to && onnx_fail_if(im, n, wrong) &&
+               onnx_output(n, 0, compose_reshape(im->c, x, rank, to->dims));
+}
+
 bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
@@ -116,6 +170,8 @@ bool onnx_import_reshape(struct onnx_import *im, struct onnx_node *n)
                 to = compose_type(im->c, value_element(x), rank, dims);
                 return to && onnx_output(n, 0, compose_reshape(im->c, x, rank, to->dims));
         }
+        if (!onnx_is_declared(im, n, 0, -1))
+                return reshape_partly(im, n, allow_zero);
         to = onnx_declared_as(im, n, 0, value_element(x), -1);
         if (!to)
                 return false;

@@ -69,7 +69,7 @@ void onnx_leave(struct onnx_import *im) { im->model->nesting--; }
 
 struct onnx_region onnx_region_enter(struct onnx_import *im, struct region *region)
 {
-        struct onnx_region outer = { im->b.region, im->model->counted };
+        struct onnx_region outer = { im->b.region, im->model->counted, im->m->known_count };
         im->b.region = region;
         im->model->counted = NULL;
         return outer;
@@ -79,4 +79,5 @@ void onnx_region_leave(struct onnx_import *im, struct onnx_region outer)
 {
         im->b.region = outer.region;
         im->model->counted = outer.counted;
+        im->m->known_count = outer.known;       /* What the region counts is known in it alone. */
 }

@@ -53,6 +53,10 @@ static bool combine(struct search *s, enum opcode code, struct amount x, struct 
 {
         bool numbers = !x.term && !y.term;
         *z = (struct amount){ 0 };
+        if (x.unknown || y.unknown) {
+                z->unknown = true;
+                return true;
+        }
         switch (code) {
         case OP_add:
                 return numbers ? int_add(x.number, y.number, &z->number)
@@ -129,8 +133,8 @@ static bool of_select(struct search *s, const struct op *op, struct amount *a, i
                 return false;
         bool first = true, second = true;       /* Is one of the sides all that is chosen? */
         for (int i = 0; i < conditions; i++) {
-                first = first && !c[i].term && c[i].number;
-                second = second && !c[i].term && !c[i].number;
+                first = first && !c[i].unknown && !c[i].term && c[i].number;
+                second = second && !c[i].unknown && !c[i].term && !c[i].number;
         }
         if (first || second)
                 return find(s, op_operand(op, first ? 1 : 2), a, count);
@@ -138,7 +142,9 @@ static bool of_select(struct search *s, const struct op *op, struct amount *a, i
             *count != other || conditions != other)
                 return false;
         for (int i = 0; i < *count; i++)
-                if (!c[i].number)
+                if (c[i].unknown)
+                        a[i] = c[i];
+                else if (!c[i].number)
                         a[i] = y[i];
         return true;
 }
@@ -280,6 +286,22 @@ static bool of_op(struct search *s, const struct op *op, struct amount *a, int *
         }
 }
 
+/* Sets the elements of a value whose operation says nothing about them, as some may have been
+ * counted. */
+static bool of_known(const struct search *s, const struct value *v, struct amount *a, int *count)
+{
+        if (!s->m->known_count || s->m->known_hidden || !type_is_static(v->type) ||
+            type_elements(v->type) > AMOUNTS_MAX)
+                return false;
+        *count = (int)type_elements(v->type);
+        for (int i = 0; i < *count; i++)
+                a[i] = (struct amount){ .unknown = true };
+        for (int i = 0; i < s->m->known_count; i++)
+                if (s->m->known[i].v == v)
+                        a[s->m->known[i].element] = amount_of_dim(s->m->known[i].d);
+        return true;
+}
+
 /* Is the amount the same in this element type, in every run? */
 static bool fits(struct module *m, enum element e, struct amount a)
 {
@@ -303,14 +325,78 @@ static bool find(struct search *s, const struct value *v, struct amount *a, int 
         s->depth++;
         bool found = v->kind == VALUE_RESULT && of_op(s, v->op, a, count);
         s->depth--;
-        for (int i = 0; i < *count && found; i++)
-                found = fits(s->m, e, a[i]);
-        return found;
+        for (int i = 0; found && i < *count; i++)
+                found = a[i].unknown || fits(s->m, e, a[i]);
+        return found || of_known(s, v, a, count);
 }
 
 bool value_amounts(struct module *m, const struct value *v, struct amount amounts[AMOUNTS_MAX],
                    int *count)
 {
         struct search s = { .m = m };
-        return find(&s, v, amounts, count);
+        bool found = find(&s, v, amounts, count);
+        for (int i = 0; found && i < *count; i++)
+                found = !amounts[i].unknown;
+        return found;
+}
+
+/* ---- integers that are counted ---- */
+
+/* Finds where an element comes from, by operations that only move it: *v and *element become that
+ * value and its element. Returns false where they are as far as that goes. */
+static bool moved_from(const struct value **v, int64_t *element)
+{
+        const struct op *op = (*v)->kind == VALUE_RESULT ? (*v)->op : NULL;
+        const struct value *x = op && op->operand_count ? op_operand(op, 0) : NULL;
+        int64_t numbers[AMOUNTS_MAX], step;
+        int count;
+        if (!x || !type_is_static((*v)->type) || (*v)->type->rank > 1)
+                return false;
+        switch (op->code) {
+        case OP_reshape:
+                break;
+        case OP_cast:
+                if (x->type->element != E_I32 || (*v)->type->element != E_I64)
+                        return false;
+                break;
+        case OP_concat:
+                for (int i = 0; i < op->operand_count; i++) {
+                        x = op_operand(op, i);
+                        if (!type_is_static(x->type))
+                                return false;
+                        if (*element < type_elements(x->type))
+                                break;
+                        *element -= type_elements(x->type);
+                }
+                break;
+        case OP_slice:
+                if (!value_ints(op_operand(op, 1), numbers, 1, &count) ||
+                    !value_ints(op_operand(op, 2), &step, 1, &count))
+                        return false;
+                *element = *numbers + *element * step;
+                break;
+        case OP_gather:
+                if (!value_ints(op_operand(op, 1), numbers, AMOUNTS_MAX, &count) ||
+                    *element >= count || x->type->rank != 1 || !type_is_static(x->type))
+                        return false;
+                *element = numbers[*element] +
+                           (numbers[*element] < 0 ? type_extent(x->type, 0) : 0);
+                break;
+        default:
+                return false;
+        }
+        *v = x;
+        return true;
+}
+
+void value_amount_known(struct module *m, const struct value *from, dim_t d)
+{
+        int64_t element = 0;
+        for (int i = 0; i < DEPTH_MAX && moved_from(&from, &element);)
+                i++;
+        if (from->kind == VALUE_CONSTANT || !type_is_static(from->type) || element < 0 ||
+            element >= type_elements(from->type) || type_elements(from->type) > AMOUNTS_MAX)
+                return;
+        ARENA_GROW(m->arena, m->known, m->known_count);
+        m->known[m->known_count++] = (struct known_amount){ from, element, d };
 }

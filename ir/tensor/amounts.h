@@ -14,13 +14,19 @@
 
 enum { AMOUNTS_MAX = 64 };              /* A tensor of more elements is not looked at. */
 
-/* term: the integer is the value of `dim`, which is no number; else it is `number`. */
-struct amount { bool term; int64_t number; dim_t dim; };
+/* term: the integer is the value of `dim`, which is no number; else it is `number`. unknown: only a
+ * run knows it (value_amounts gives none such). */
+struct amount { bool term; int64_t number; dim_t dim; bool unknown; };
 
 /* Finds the elements of v, integers or truth values, in row-major order; *count of them, at most
  * AMOUNTS_MAX. Returns false where one of them is not known. */
 bool value_amounts(struct module *m, const struct value *v, struct amount amounts[AMOUNTS_MAX],
                    int *count);
+
+/* Notes that element `element` of v, an integer that only a run knows, is the value of d from here
+ * on, because an operation `counted` has checked that. `from` may be a part of other values: the
+ * element that moves there is noted. An importer forgets by known_count what a region counts. */
+void value_amount_known(struct module *m, const struct value *from, dim_t d);
 
 static inline struct amount amount_of(int64_t number)
 {

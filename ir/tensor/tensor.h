@@ -266,6 +266,9 @@ struct constant {
         struct constant *next;
 };
 
+/* Element `element` of v, in row-major order, is the value of d. */
+struct known_amount { const struct value *v; int64_t element; dim_t d; };
+
 struct module {
         struct arena *arena;
         struct store *store;            /* The store has the memory of large constants' data
@@ -291,6 +294,10 @@ struct module {
         int symbol_count;
         struct dim_expr *dims;
         int dim_count;
+        struct known_amount *known;     /* These integers of a run are extents, as an importer found
+                                         * while it counted them (amounts.h); */
+        int known_count;                /* 0 once it has ended. */
+        bool known_hidden;              /* They are not looked at now. */
         struct map *panels;             /* The pass layout notes here how it packs constants, for
                                          * functions behind the first; NULL: there is one function
                                          * alone. */

@@ -152,6 +152,42 @@ def test_split(tmp_path):
     compared(model, tmp_path, [[rng.random((2, 7, 3), np.float32), np.array(sizes)] for sizes in ((7, 0, 0), (2, 3, 2), (0, 1, 6))])
 
 
+def test_a_number_is_counted_once(tmp_path):
+    """elements of one input, by whatever moves they come, are one extent: what they shape is added, multiplied, reshaped"""
+    nodes = [node("Split", ["size"], ["n", "h", "w"], num_outputs=3), node("Concat", ["h", "w"], ["hw"], axis=0), node("ConstantOfShape", ["hw"], ["c"]),
+             node("Slice", ["size", "one", "two"], ["again"]), node("Range", ["zero", "again", "step"], ["rows"]), node("Gather", ["size", "last"], ["width"]),
+             node("Range", ["zero", "width", "step"], ["columns"]), node("Cast", ["rows"], ["r"], to=F32), node("Cast", ["columns"], ["k"], to=F32),
+             node("Unsqueeze", ["r", "one"], ["r1"]), node("Add", ["c", "r1"], ["cr"]), node("Mul", ["cr", "k"], ["table"]), node("Add", ["table", "k"], ["sum"]),
+             node("Reshape", ["sum", "all"], ["line"]), node("MatMul", ["x", "to3"], ["x3"]), node("Unsqueeze", ["line", "zeros"], ["l1"]),
+             node("Unsqueeze", ["x3", "two"], ["x1"]), node("Mul", ["x1", "l1"], ["big"]), node("Concat", ["n", "three1", "h", "w"], ["shape"], axis=0), node("Reshape", ["big", "shape"], ["y"])]
+    constants = {"one": [1], "two": [2], "zero": 0, "step": 1, "last": 2, "all": [-1], "zeros": [0, 1], "three1": [3], "to3": np.arange(12, dtype=np.float32).reshape(4, 3)}
+    model = saved(tmp_path / "m.onnx", nodes, {"x": (F32, [2, 4]), "size": (I64, [3])}, {"y": (F32, None)}, constants)
+    x = np.random.default_rng(0).random((2, 4), np.float32)
+    text = dnncc.run([dnncc.DNNCC, model, "--dim=c_count=0..6", "--emit=ir", "-O0", "-o", "-"]).stdout
+    compared(model, tmp_path, [[x, np.array([2, h, w])] for h, w in ((1, 1), (5, 3), (0, 4), (6, 6))], "--dim=c_count=0..6", exact=False)
+    assert text.count("] counted") == 3, text       # rows, columns, and that there are two
+    program = tmp_path / "c" / "host"
+    for wrong in ([3, 2, 2], [1, 2, 2], [-2, 2, 2], [2, 7, 1], [2, -1, 1]):
+        with pytest.raises(AssertionError, match="returned -[0-9]"):
+            dnncc.run_host(program, [x, np.array(wrong)])
+
+
+def test_extents_of_an_iteration_and_of_a_branch(tmp_path):
+    """parts of values whose extents the body of a loop, and a branch in it, say; what becomes of them has none of these"""
+    inner = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in (("a", F32, []), ("b", F32, []))]
+    then = helper.make_graph([node("Slice", ["x", "zeros", "ends"], ["part"]), node("ReduceSum", ["part"], ["a"], keepdims=0)], "then", [], inner[:1])
+    els = helper.make_graph([node("Slice", ["x", "ends", "most"], ["rest"]), node("ReduceMax", ["rest"], ["b"], keepdims=0)], "else", [], inner[1:])
+    body = helper.make_graph([node("Identity", ["go"], ["again"]), node("Unsqueeze", ["i", "zeros"], ["ends"]), node("Mod", ["i", "two"], ["odd"]), node("Cast", ["odd"], ["c"], to=BOOL),
+                              node("If", ["c"], ["s"], then_branch=then, else_branch=els), node("Slice", ["x", "ends", "most"], ["tail"]), node("Mul", ["tail", "tail"], ["square"]),
+                              node("ReduceSum", ["square"], ["t"], keepdims=0), node("Add", ["s", "t"], ["st"]), node("Add", ["h", "st"], ["next"])], "body",
+                             [helper.make_tensor_value_info(*v) for v in (("i", I64, []), ("go", BOOL, []), ("h", F32, []))],
+                             [helper.make_tensor_value_info(*v) for v in (("again", BOOL, []), ("next", F32, []), ("st", F32, []))])
+    model = saved(tmp_path / "m.onnx", [node("Loop", ["n", "", "h0"], ["y", "rows"], body=body)], {"x": (F32, [6]), "n": (I64, [])}, {"y": (F32, []), "rows": (F32, ["R"])},
+                  {"zeros": [0], "two": 2, "most": [6], "h0": np.float32(0)})
+    x = np.random.default_rng(0).random(6, np.float32)
+    compared(model, tmp_path, [[x, np.array(n)] for n in (0, 1, 4, 6)], "--dim=R=0..6", exact=False)
+
+
 def loop_model(path, trip, condition):
     """h = h * x + 1 in iterations until its sum is above a limit; h, and a stack of h and of the numbers"""
     inner = [helper.make_tensor_value_info(name, kind, shape) for name, kind, shape in
