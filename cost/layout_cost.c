@@ -32,7 +32,7 @@ double layout_plain_cost(const struct op *convolve, const struct target *target)
         const struct type *w = op_operand(convolve, 1)->type, *y = op_result(convolve)->type;
         int spatial;
         const int64_t *strides = op_ints(convolve, "strides", &spatial),
-                      extent = type_extent(y, y->rank - 1);
+                      extent = dim_bound(op_module(convolve), y->dims[y->rank - 1]);
         int64_t lanes = target_lanes(target, E_F32);
         double vectors = (double)(type_most_elements(op_module(convolve), y) / extent) *
                          (double)(divide_up(extent, lanes) + (type_extent(w, w->rank - 1) > 1));

@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "base/size.h"
 #include "ir/tensor/relation.h"
 
 /* Returns the module of v; NULL: it is a constant. */
@@ -19,6 +20,7 @@ static void row_major(const struct value *v, struct access *access)
         int64_t stride = 1;
         dim_t pitch = dim_of(0);
         access->offset = 0;
+        access->shift = dim_of(0);
         for (int d = t->rank - 1; d >= 0; d--) {
                 access->stride[d] = stride;
                 access->pitch[d] = pitch;
@@ -104,6 +106,22 @@ bool access_reshape(const struct type *from, int rank, const dim_t *dims, int64_
         return true;
 }
 
+/* Moves the first element by `count` steps along dimension d. Returns false where a run gives the
+ * step, and it is not forwards. */
+static bool move_along(struct module *m, struct access *access, int d, int64_t count)
+{
+        int64_t by;
+        if (!int_mul(count, access->stride[d], &by))
+                return false;
+        if (!by || access_is_known(access, d)) {
+                access->offset += by;
+                return true;
+        }
+        const dim_t more = by > 0 ? dim_binary(m, DIM_MUL, access->pitch[d], dim_of(by)) : DIM_NONE;
+        access->shift = dim_binary(m, DIM_ADD, access->shift, more);
+        return !dim_equal(access->shift, DIM_NONE);
+}
+
 static bool is_inside(const struct region *region, const struct value *v)
 {
         return region && v->kind == VALUE_RESULT && v->op->region == region;
@@ -132,12 +150,12 @@ static bool read_through(const struct region *region, struct value *v, bool pads
         }
         if (!relation_moves(op, &r) || !read_through(region, op_operand(op, 0), pads, access))
                 return false;
+        for (int k = 0; k < v->type->rank; k++)
+                if (!move_along(op_module(op), access, k, r.along[k].low))
+                        return false;
         const struct access old = *access;
         for (int k = 0; k < v->type->rank; k++) {
                 const struct along *a = &r.along[k];
-                if (a->low && !access_is_known(&old, k))
-                        return false;
-                access->offset += a->low * old.stride[k];
                 access->stride[a->from] = a->scale * old.stride[k];
                 access->pitch[a->from] = old.pitch[k];
         }
@@ -155,16 +173,18 @@ bool access_read_inside(const struct region *region, struct value *v, struct acc
 }
 
 /* Derives the strides of the operand of a transpose or a pad from those of its result. */
-static void store_through(const struct op *op, struct access *access)
+static bool store_through(const struct op *op, struct access *access)
 {
         struct relation r;
         const struct access old = *access;
+        bool good = true;
         relation_of(op, 0, &r);
         for (int k = 0; k < op_result(op)->type->rank; k++) {
                 access->stride[k] = old.stride[r.along[k].from];
                 access->pitch[k] = old.pitch[r.along[k].from];
-                access->offset -= r.along[k].low * access->stride[k];
+                good &= move_along(op_module(op), access, k, -r.along[k].low);
         }
+        return good;
 }
 
 static bool is_halo(const struct op *op)
@@ -188,13 +208,13 @@ bool access_store(const struct region *region, struct value *result, struct valu
                                 return false;
                         break;
                 case OP_pad:
-                        if (*pad || *v != result || !op_is_static_inside(op) || !is_halo(op))
+                        if (*pad || *v != result || !is_halo(op) || !store_through(op, access))
                                 return false;
                         *pad = op;
-                        store_through(op, access);
                         break;
                 case OP_transpose:
-                        store_through(op, access);
+                        if (!store_through(op, access))
+                                return false;
                         break;
                 default:
                         return true;

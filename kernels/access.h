@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The elements of a value lie in a buffer at an offset, and a stride for each of its dimensions,
- * both in elements of a buffer. Moves (slice, transpose, reshape, pad) change offset and strides
+ * both in elements of a buffer, and both maybe of terms whose values a run gives. Moves (slice, transpose, reshape, pad) change offset and strides
  * only. */
 #ifndef KERNELS_ACCESS_H
 #define KERNELS_ACCESS_H
@@ -10,6 +10,7 @@
 struct access {
         struct value *value;            /* The access is to this value's buffer. */
         int64_t offset;
+        dim_t shift;                    /* A run adds this term to the offset. */
         int64_t stride[RANK_MAX];
         dim_t pitch[RANK_MAX];          /* The stride is as many times this term, whose value a run
                                          * gives; 0: the stride is known. */

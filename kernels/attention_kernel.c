@@ -402,7 +402,7 @@ static void finish_rows(struct block *b, struct loop_buffer *result)
         index[COLUMN] =
                 emit_for(e, "d", number(e, 0), number(e, type_extent(b->a.result->type, COLUMN)));
         const struct emit_place to = { .buffer = result,
-                                       .start = number(e, y->offset),
+                                       .start = access_start(e, y),
                                        .stride = { 0, y->stride[GROUP], y->stride[ROW],
                                                    y->stride[COLUMN] } };
         emit_store(e, result, emit_at(e, &to, RANK, index), emit_element(e, b->a.result, index));
@@ -510,11 +510,11 @@ static bool write_block(struct block *b, struct loop_expr *tile, struct loop_exp
                 b->multiplied.start = emit_let(e, "shares_at", times(e, b->start, width_read(b)));
         b->first->group = b->second->group = b->group;
         b->first->image = b->second->image = number(e, 0);
-        b->first->x_start = number(e, b->first->x.offset);
+        b->first->x_start = access_start(e, &b->first->x);
         b->first->y_start = b->scores.start;
         b->second->x_start = b->multiplied.start;
         b->first->task = b->second->task = task;
-        b->second->y_start = number(e, b->second->y.offset);
+        b->second->y_start = access_start(e, &b->second->y);
         if (b->keys) {
                 b->products.start = b->second->y_start =
                         emit_let(e, "products_at", times(e, b->start, depth_of(b)));

@@ -106,7 +106,7 @@ static void find_values(struct block *b)
         struct emit *e = b->first.e;
         const struct access *at = &b->at_values;
         const int64_t *batch = op_ints(b->a.second, "batch_b", NULL);
-        struct loop_expr *start = plus(e, number(e, at->offset),
+        struct loop_expr *start = plus(e, access_start(e, at),
                                        plus(e, times(e, b->image, at->stride[batch[0]]),
                                             times(e, b->group, at->stride[batch[1]])));
         b->values = (struct memory){ emit_parameter(e, at->value),
@@ -431,7 +431,7 @@ static bool begin(struct block *b, struct kernel_state *s, struct emit *e,
         s->between = true;
         s->result = result;
         s->y = b->a.y;
-        s->y_start = number(e, s->y.offset);
+        s->y_start = access_start(e, &s->y);
         state_tiling(s);
         return true;
 }

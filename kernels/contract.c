@@ -19,7 +19,7 @@ struct loop_expr *contract_units(const struct contract *c, struct loop_expr *cha
 struct loop_expr *contract_x(struct contract *c)
 {
         struct emit *e = c->s.e;
-        return plus(e, state_x(&c->s), times(e, c->group, c->blocks * c->s.x.stride[1]));
+        return plus(e, state_x(&c->s), state_x_along(&c->s, times(e, c->group, c->blocks), 1));
 }
 
 struct loop_expr *contract_panel(struct contract *c)

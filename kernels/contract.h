@@ -70,6 +70,7 @@ struct sum_loop {
         int64_t extent, x_step, number_step, total;
         struct loop_expr *count;
         bool any;
+        struct loop_expr *x_pitch;      /* x_step is as many times this; NULL: it is known. */
 };
 
 struct tile {

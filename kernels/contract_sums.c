@@ -65,30 +65,46 @@ static struct loop_expr *lane_of(const struct tile *t, struct loop_expr *words, 
 struct iteration {
         struct loop_expr *x, *w;
         int64_t x_step, w_step;
+        struct loop_expr *x_pitch;      /* x_step is as many times this; NULL: it is known. */
         int count;
         bool lanes;
 };
+
+/* Returns index * step, or as many times the pitch. */
+static struct loop_expr *along(struct emit *e, struct loop_expr *index, int64_t step,
+                               struct loop_expr *pitch)
+{
+        struct loop_expr *at = times(e, index, step);
+        return pitch ? emit_op(e, LOOP_MUL, at, pitch) : at;
+}
+
+/* Returns where channel u of position number i lies in x. */
+static struct loop_expr *x_place(const struct tile *t, const struct iteration *iteration, int u,
+                                 int i)
+{
+        struct emit *e = t->s->e;
+        if (iteration->x_pitch)
+                return plus(e, plus(e, iteration->x, along(e, number(e, u), iteration->x_step,
+                                                           iteration->x_pitch)),
+                            number(e, position_at(t, i)));
+        return plus(e, iteration->x, number(e, u * iteration->x_step + position_at(t, i)));
+}
 
 /* Loads a vector of words at position number i: channel u and those after it. */
 static struct loop_expr *load_lanes(const struct tile *t, const struct iteration *iteration, int u,
                                     int i)
 {
-        return load_x(t,
-                      plus(t->s->e, iteration->x,
-                           number(t->s->e, u * iteration->x_step + position_at(t, i))),
-                      MULTIPLY_LANES);
+        return load_x(t, x_place(t, iteration, u, i), MULTIPLY_LANES);
 }
 
 /* Returns x of channel u at position i, broadcast to all lanes. */
 static struct loop_expr *x_of(const struct tile *t, const struct iteration *iteration,
                               struct loop_expr *const *words, int u, int i)
 {
-        struct emit *e = t->s->e;
         if (iteration->lanes)
                 return loop_splat(t->s->arena, t->s->lanes,
                                   lane_of(t, words[i], u % MULTIPLY_LANES));
-        return load_x(
-                t, plus(e, iteration->x, number(e, u * iteration->x_step + position_at(t, i))), 1);
+        return load_x(t, x_place(t, iteration, u, i), 1);
 }
 
 /* Writes the products of all channels, one after the other: position by position or, where the
@@ -143,7 +159,7 @@ struct run { const struct sum_loop *loop; struct loop_expr *x, *w, *number; };
 static bool has_lanes(const struct tile *t, const struct sum_loop *loop, int iteration)
 {
         return multiply_takes_lanes(t->s->multiply) && iteration % MULTIPLY_LANES == 0 &&
-               loop->x_step == group_of(t);
+               loop->x_step == group_of(t) && !loop->x_pitch;
 }
 
 /* Writes the products of `iteration` channels from k on; `set` is the number of the split sums that
@@ -156,10 +172,11 @@ static void add_iteration(const struct tile *t, const struct run *run, struct lo
         const struct sum_loop *loop = run->loop;
         int64_t w_step = loop->number_step * t->width, each = schedule->prefetch * line_of(t->s);
         struct iteration channels = { .x_step = loop->x_step,
+                                      .x_pitch = loop->x_pitch,
                                       .w_step = w_step,
                                       .count = iteration,
                                       .lanes = has_lanes(t, loop, iteration) };
-        channels.x = emit_let(e, "xk", plus(e, run->x, times(e, k, loop->x_step)));
+        channels.x = emit_let(e, "xk", plus(e, run->x, along(e, k, loop->x_step, loop->x_pitch)));
         channels.w = emit_let(e, "wk", plus(e, run->w, times(e, k, w_step)));
         add_products(t, &channels, set);
         if (iteration == schedule->unroll && t->prefetch_base && loop->number_step == 1)
@@ -308,7 +325,7 @@ void tile_add(const struct tile *of, const struct sum_loop *loops, int count,
                 struct loop_expr *k =
                         open_shares(&t, loops[i].name, number(e, 0), number(e, loops[i].extent), 1,
                                     i == partial.loop ? partial.share : 0);
-                x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, loops[i].x_step)));
+                x_at = emit_let(e, "xi", plus(e, x_at, along(e, k, loops[i].x_step, loops[i].x_pitch)));
                 w_number = plus(e, w_number, times(e, k, loops[i].number_step));
                 outermost = i ? outermost : k;
         }
@@ -356,10 +373,15 @@ void tile_prefetch(struct tile *t, struct loop_expr *next, struct loop_expr *til
  * of all of them where the last one has fewer, otherwise 0. */
 struct blocks { int64_t from, count, inner, total; };
 
+static struct loop_expr *pitch_of(struct kernel_state *s, dim_t pitch)
+{
+        return dim_is(pitch, 0) ? NULL : emit_dim(s->e, pitch);
+}
+
 static void write_blocks(struct contract *c, const struct tile *t, struct loop_expr *x_at,
                          struct blocks b)
 {
-        const struct kernel_state *s = &c->s;
+        struct kernel_state *s = &c->s;
         struct sum_loop loops[SUMS_MAX];
         int n = 0;
         int64_t step = c->inner;
@@ -367,8 +389,11 @@ static void write_blocks(struct contract *c, const struct tile *t, struct loop_e
                 step *= s->spatial[d].window;
         int64_t block_step = step;
         if (b.count > 1)
-                loops[n++] = (struct sum_loop){ "c", b.count, s->x.stride[1], step, 0,
-                                                NULL, false };
+                loops[n++] = (struct sum_loop){ .name = "c",
+                                                .extent = b.count,
+                                                .x_step = s->x.stride[1],
+                                                .number_step = step,
+                                                .x_pitch = pitch_of(s, s->x.pitch[1]) };
         for (int d = 0; d < s->spatial_count; d++) {
                 const struct spatial *spatial = &s->spatial[d];
                 step /= spatial->window;
@@ -376,7 +401,8 @@ static void write_blocks(struct contract *c, const struct tile *t, struct loop_e
                         loops[n++] = (struct sum_loop){ .name = "k",
                                                         .extent = spatial->window,
                                                         .x_step = spatial->x_window,
-                                                        .number_step = step };
+                                                        .number_step = step,
+                                                        .x_pitch = pitch_of(s, spatial->x_pitch) };
         }
         if (b.inner > 1 || !n)
                 loops[n++] = (struct sum_loop){ .name = "i",
@@ -385,7 +411,7 @@ static void write_blocks(struct contract *c, const struct tile *t, struct loop_e
                                                 .number_step = 1,
                                                 .total = b.total,
                                                 .count = contract_units(c, s->channels, c->word) };
-        tile_add(t, loops, n, plus(s->e, x_at, number(s->e, b.from * s->x.stride[1])),
+        tile_add(t, loops, n, plus(s->e, x_at, state_x_along(s, number(s->e, b.from), 1)),
                  b.from * block_step);
 }
 

@@ -5,6 +5,25 @@
 #include "ir/loop/loop_vector.h"
 #include "ir/tensor/relation.h"
 
+/* ---- places ---- */
+
+struct loop_expr *state_times(struct kernel_state *s, struct loop_expr *index, int64_t step,
+                              dim_t pitch)
+{
+        struct loop_expr *at = times(s->e, index, step);
+        return dim_is(pitch, 0) ? at : emit_op(s->e, LOOP_MUL, at, emit_dim(s->e, pitch));
+}
+
+struct loop_expr *state_x_along(struct kernel_state *s, struct loop_expr *index, int d)
+{
+        return state_times(s, index, s->x.stride[d], s->x.pitch[d]);
+}
+
+struct loop_expr *access_start(struct emit *e, const struct access *access)
+{
+        return plus(e, number(e, access->offset), emit_dim(e, access->shift));
+}
+
 /* ---- sums and epilogue ---- */
 
 static struct loop_variable *vectors_of(struct kernel_state *s, const char *name, enum element e,
@@ -142,14 +161,10 @@ struct loop_expr *state_y(struct kernel_state *s, struct loop_expr *const *index
 {
         struct emit *e = s->e;
         struct loop_expr *at = s->y_start;
-        for (int d = 0; d + 1 < s->rank; d++) {
-                struct loop_expr *step = times(e, index[d], s->y.stride[d]);
-                if (!access_is_known(&s->y, d))
-                        step = dim_is(op_result(s->op)->type->dims[d], 1)
-                                       ? number(e, 0)
-                                       : emit_op(e, LOOP_MUL, step, emit_dim(e, s->y.pitch[d]));
-                at = plus(e, at, step);
-        }
+        for (int d = 0; d + 1 < s->rank; d++)
+                if (access_is_known(&s->y, d) || !dim_is(op_result(s->op)->type->dims[d], 1))
+                        at = plus(e, at,
+                                  state_times(s, index[d], s->y.stride[d], s->y.pitch[d]));
         return at;
 }
 
@@ -176,23 +191,41 @@ void state_fill(struct kernel_state *s, struct loop_buffer *buffer, struct loop_
         emit_end(e);
 }
 
-/* Fills elements from * stride .. to * stride of the padded result, counted from `base`. */
+/* From one index of a dimension to the next are `by` elements, or `by` times the pitch. */
+struct step { int64_t by; dim_t pitch; };
+
+/* Fills elements from * step .. to * step of the padded result, counted from `base`. */
 static void fill_halo(struct kernel_state *s, struct loop_expr *base, struct loop_expr *from,
-                      struct loop_expr *to, int64_t stride)
+                      struct loop_expr *to, struct step step)
 {
         struct emit *e = s->e;
         bool vectors = s->ys->element == E_F32 || element_info[s->ys->element].bytes == 1,
-             whole = vectors && stride % s->lanes == 0;
-        struct loop_expr *count = times(e, minus(e, to, from), stride);
-        state_fill(s, s->ys, plus(e, base, times(e, from, stride)), count, whole ? s->lanes : 1,
-                   constant_element(op_operand(s->pad, 1)->constant, 0));
+             whole = vectors && step.by % s->lanes == 0;
+        struct loop_expr *count = state_times(s, minus(e, to, from), step.by, step.pitch);
+        state_fill(s, s->ys, plus(e, base, state_times(s, from, step.by, step.pitch)), count,
+                   whole ? s->lanes : 1, constant_element(op_operand(s->pad, 1)->constant, 0));
+}
+
+/* Returns the steps of a tensor of this type, whose elements lie side by side. */
+static struct step step_of(const struct kernel_state *s, const struct type *t, int d)
+{
+        struct step step = { 1, dim_of(0) };
+        for (int i = d + 1; i < t->rank; i++)
+                if (dim_is_static(t->dims[i]))
+                        step.by *= type_extent(t, i);
+                else
+                        step.pitch = dim_is(step.pitch, 0)
+                                             ? t->dims[i]
+                                             : dim_binary(op_module(s->op), DIM_MUL, step.pitch,
+                                                          t->dims[i]);
+        return step;
 }
 
 void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int shared)
 {
         struct emit *e = s->e;
         const struct type *y = op_result(s->pad)->type, *x = op_operand(s->pad, 0)->type;
-        int64_t low[RANK_MAX], stride = type_inner_elements(y);
+        int64_t low[RANK_MAX];
         int count, opened = 0, last = y->rank - 1;
         value_ints(op_operand(s->pad, 2), low, RANK_MAX, &count);
         while (last > 0 && dim_equal(x->dims[last], y->dims[last]))
@@ -202,21 +235,23 @@ void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int s
         /* Dimensions before d run over the positions of x only; dimensions after it are filled
          * whole. */
         for (int d = 0; d <= last; d++) {
-                const bool around = !dim_equal(x->dims[d], y->dims[d]);
-                const int64_t end = around ? low[d] + type_extent(x, d) : 0;
-                const bool behind = around && end < type_extent(y, d);
-                struct loop_expr *from, *to;
-                stride /= d ? type_extent(y, d) : 1;
+                int64_t more = 0;
+                dim_difference(op_module(s->op), y->dims[d], x->dims[d], &more);
+                const bool behind = more > low[d];
+                const struct step step = step_of(s, y, d);
+                struct loop_expr *from, *to,
+                        *end = plus(e, number(e, low[d]), emit_extent(e, x, d));
                 state_share_of(e, task, d == shared ? tasks : 1, emit_extent(e, y, d), &from, &to);
                 if (low[d])
-                        fill_halo(s, base, from, minimum(e, to, number(e, low[d])), stride);
+                        fill_halo(s, base, from, minimum(e, to, number(e, low[d])), step);
                 if (behind)
-                        fill_halo(s, base, maximum(e, from, number(e, end)), to, stride);
+                        fill_halo(s, base, maximum(e, from, end), to, step);
                 if (d == last)
                         break;
                 from = low[d] ? maximum(e, from, number(e, low[d])) : from;
-                to = behind ? minimum(e, to, number(e, end)) : to;
-                base = plus(e, base, times(e, emit_for(e, "i", from, to), stride));
+                to = behind ? minimum(e, to, end) : to;
+                base = plus(e, base,
+                            state_times(s, emit_for(e, "i", from, to), step.by, step.pitch));
                 opened++;
         }
         while (opened-- > 0)
@@ -257,7 +292,10 @@ static bool divides_panels(const struct kernel_state *s, int64_t rows)
 {
         int tasks = s->schedule.panel_tasks;
         bool even = s->panels % tasks == 0 && rows_of_panels(s, rows) == rows * s->panels;
-        return !s->open && tasks > 1 && s->schedule.row_tasks == 1 && !even && rows > 1 &&
+        for (int d = 0; d < s->spatial_count; d++)
+                if (s->spatial[d].open)
+                        return false;
+        return tasks > 1 && s->schedule.row_tasks == 1 && !even && rows > 1 &&
                s->panels >= tasks && !s->prologue && !s->schedule.strip && !s->all_rows;
 }
 
@@ -299,6 +337,8 @@ static bool write_tasks(struct kernel_state *s)
                 struct loop_expr *more = plus(e, s->open, number(e, s->column.size - 1));
                 all = emit_let(e, "all", emit_op_int(e, LOOP_DIV, more, s->column.size));
                 s->open_tiles = all;
+        } else if (s->spatial_count > 1 && s->spatial[s->spatial_count - 2].open) {
+                all = s->spatial[s->spatial_count - 2].open;      /* Tiles have one row. */
         }
         struct loop_expr *task =
                 emit_for(e, "task", number(e, 0), number(e, (int64_t)rows * panels));
@@ -315,7 +355,9 @@ static bool write_tasks(struct kernel_state *s)
                             emit_extent(e, op_operand(s->op, 0)->type, 0));
         for (int d = 0; d < s->spatial_count - 2; d++, opened++)
                 s->position[d] =
-                        emit_for(e, "plane", number(e, 0), number(e, s->spatial[d].extent));
+                        emit_for(e, "plane", number(e, 0),
+                                 s->spatial[d].open ? s->spatial[d].open
+                                                    : number(e, s->spatial[d].extent));
         bool good = divided ? write_divided_panels(s, row_count, task)
                             : s->write(s, from, to, first, end);
         for (opened += 2; opened > 0; opened--)
@@ -401,16 +443,17 @@ static bool read_border(struct kernel_state *s)
         return true;
 }
 
-/* Are the steps of loops known: through x, and through the elements of a vector of the result? Only
- * images and the last spatial dimension may have extents that a run gives. */
+/* Are the steps known from a position to the next in a row, and from a lane to the next? Only
+ * images and spatial dimensions may have extents that a run gives. */
 static bool steps_are_known(const struct kernel_state *s)
 {
         const struct type *x = op_operand(s->op, 0)->type, *y = op_result(s->op)->type;
-        for (int d = 0; d < s->rank; d++)
-                if ((!access_is_known(&s->x, d) && !dim_is(x->dims[d], 1)) ||
-                    (d > 0 && d != s->rank - 2 && !dim_is_static(y->dims[d])))
+        const int last = s->rank - 1;
+        for (int d = last - 1; d <= last; d++)
+                if (!access_is_known(&s->x, d) && !dim_is(x->dims[d], 1))
                         return false;
-        return access_is_known(&s->y, s->rank - 1);
+        return access_is_known(&s->y, last) && dim_is_static(y->dims[1]) &&
+               dim_is_static(y->dims[last]);
 }
 
 /* Finds where the contraction reads its operands and stores its result, through the moves around
@@ -472,8 +515,8 @@ bool state_kernel(struct emit *e, const struct kernel_request *request, struct o
         struct kernel_state *s = kernels_prepare(&common);
         if (!s)
                 return false;
-        s->x_start = number(e, s->x.offset);
-        s->y_start = number(e, s->y.offset);
+        s->x_start = access_start(e, &s->x);
+        s->y_start = access_start(e, &s->y);
         s->xs = s->prologue ? s->xs : emit_parameter(e, s->x.value);
         s->ws = op->operand_count > 1 ? emit_parameter(e, op_operand(op, 1)) : NULL;
         return (s->write_all ? s->write_all(s) : write_tasks(s)) && !e->failed;

@@ -15,11 +15,14 @@
 
 struct spatial {
         int64_t extent;                 /* The result has this many positions. */
+        struct loop_expr *open;         /* A run gives them, `extent` at most; NULL: it does not. */
         int64_t window;
         int64_t x_step, x_window;       /* From one position, and one offset of the window, to the
                                          * next are this many elements of x. */
         int64_t y_step;                 /* From one position to the next are this many elements of
                                          * the result's buffer. */
+        dim_t x_pitch, y_pitch;         /* The steps are as many times these terms; 0: they are
+                                         * known. */
 };
 
 /* A kernel state describes one contraction of a kernel, from the operands that it reads to the
@@ -62,9 +65,7 @@ struct kernel_state {
         int rank;                       /* x and y have this rank. */
         int spatial_count;
         struct spatial spatial[RANK_MAX];
-        /* The last spatial dimension has this many positions, which a run gives, and at most its
-         * `extent`; NULL: it has `extent`. */
-        struct loop_expr *open;
+        struct loop_expr *open;         /* This is `open` of the last spatial dimension. */
         bool few_rests;                 /* Then what is left behind whole tiles goes through tiles
                                          * of powers of two: less code for what takes little
                                          * time. */
@@ -158,6 +159,13 @@ bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct l
  * through smaller tiles. */
 bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                      bool (*tile)(struct kernel_state *s, int rows, int columns));
+/* Returns index * step, or index * step * pitch where a run gives the pitch. */
+struct loop_expr *state_times(struct kernel_state *s, struct loop_expr *index, int64_t step,
+                              dim_t pitch);
+/* Returns index times the stride of dimension d of x. */
+struct loop_expr *state_x_along(struct kernel_state *s, struct loop_expr *index, int d);
+/* Returns where element 0 of an access lies. */
+struct loop_expr *access_start(struct emit *e, const struct access *access);
 /* Returns the index in x, in channel 0, where the window of the tile's first position begins. */
 struct loop_expr *state_x(struct kernel_state *s);
 /* Returns where tile number `tile` of a tiling begins. */

@@ -233,23 +233,40 @@ bool state_open_strips(struct kernel_state *s, struct loop_expr **from, struct l
         return true;
 }
 
+/* Is a step, of `step` times the pitch, that of `count` positions? */
+static bool is_step_of(struct module *m, int64_t step, dim_t pitch, dim_t count, int64_t by)
+{
+        const dim_t all = dim_is(pitch, 0) ? dim_of(step)
+                                           : dim_binary(m, DIM_MUL, pitch, dim_of(step));
+        return !dim_equal(count, DIM_NONE) &&
+               dim_equal(all, dim_binary(m, DIM_MUL, count, dim_of(by)));
+}
+
 /* Merges the spatial dimensions into one, where they can be iterated as one. */
 static void flatten(struct kernel_state *s)
 {
+        struct module *m = op_module(s->op);
+        const struct type *y = op_result(s->op)->type;
         struct spatial one = s->spatial[s->spatial_count - 1];
-        if (s->open || s->border || (s->prologue && prologue_has_halo(s->prologue)))
+        dim_t count = dim_of(1);
+        if (s->border || (s->prologue && prologue_has_halo(s->prologue)))
                 return;
         unsigned splits = emit_local(s->e, s->result)->splits;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 const struct spatial *old = &s->spatial[d];
                 bool last = d == s->spatial_count - 1;
                 if (old->window != 1 || (!last && splits >> (2 + d + 1) & 1) ||
-                    (!last && old->extent > 1 && (old->x_step != one.x_step * one.extent ||
-                                                  old->y_step != one.y_step * one.extent)))
+                    (!last && old->extent > 1 &&
+                     (!is_step_of(m, old->x_step, old->x_pitch, count, one.x_step) ||
+                      !is_step_of(m, old->y_step, old->y_pitch, count, one.y_step))))
                         return;
                 if (!last)
                         one.extent *= old->extent;
+                count = dim_binary(m, DIM_MUL, y->dims[2 + d], count);
         }
+        if (dim_equal(count, DIM_NONE))
+                return;
+        s->open = one.open = dim_is_static(count) ? NULL : emit_dim(s->e, count);
         s->spatial[0] = one;
         s->spatial_count = 1;
 }
@@ -260,15 +277,19 @@ void state_spatial(struct kernel_state *s, int window)
         const int64_t *strides = op_ints(s->op, "strides", NULL);
         const int64_t *dilations = op_ints(s->op, "dilations", NULL);
         s->spatial_count = s->rank - 3;
-        dim_t last = y->dims[s->rank - 2];
-        s->open = dim_is_static(last) ? NULL : emit_dim(s->e, last);
-        for (int d = 0; d < s->spatial_count; d++)
+        for (int d = 0; d < s->spatial_count; d++) {
+                const dim_t extent = y->dims[2 + d];
+                s->open = dim_is_static(extent) ? NULL : emit_dim(s->e, extent);
                 s->spatial[d] =
-                        (struct spatial){ .extent = dim_bound(op_module(s->op), y->dims[2 + d]),
+                        (struct spatial){ .extent = dim_bound(op_module(s->op), extent),
+                                          .open = s->open,
                                           .window = type_extent(w, window + d),
                                           .x_step = s->x.stride[2 + d] * strides[d],
                                           .x_window = s->x.stride[2 + d] * dilations[d],
-                                          .y_step = s->y.stride[2 + d] };
+                                          .x_pitch = s->x.pitch[2 + d],
+                                          .y_step = s->y.stride[2 + d],
+                                          .y_pitch = s->y.pitch[2 + d] };
+        }
         if (s->prologue)
                 prologue_spatial(s);
         if (s->schedule.flat)
@@ -278,6 +299,9 @@ void state_spatial(struct kernel_state *s, int window)
 void state_tiling(struct kernel_state *s)
 {
         int k = s->spatial_count;
+        for (int d = 0; d < k; d++)
+                if (s->spatial[d].open)
+                        s->schedule.rows = 1;
         s->column = tiling_even(s->spatial[k - 1].extent, s->schedule.columns);
         s->row = tiling_even(k > 1 ? s->spatial[k - 2].extent : 1, s->schedule.rows);
 }
@@ -288,8 +312,11 @@ struct loop_expr *state_x(struct kernel_state *s)
         struct loop_expr *x = s->x_start;
         if (access_is_known(&s->x, 0))
                 x = plus(e, x, times(e, s->image, s->x.stride[0]));
+        else if (!dim_is(op_operand(s->op, 0)->type->dims[0], 1))
+                x = plus(e, x, state_x_along(s, s->image, 0));
         for (int d = 0; d < s->spatial_count; d++)
-                x = plus(e, x, times(e, s->position[d], s->spatial[d].x_step));
+                x = plus(e, x, state_times(s, s->position[d], s->spatial[d].x_step,
+                                           s->spatial[d].x_pitch));
         return x;
 }
 

@@ -323,8 +323,8 @@ bool strips_kernel(struct emit *e, const struct kernel_request *request, struct 
                 return false;
         find_memory(&s, buffer);
         struct kernel_state *first = s.states[0], *last = s.states[s.chain.count - 1];
-        first->x_start = number(e, first->x.offset);
-        last->y_start = number(e, last->y.offset);
+        first->x_start = access_start(e, &first->x);
+        last->y_start = access_start(e, &last->y);
         struct loop_expr *task = emit_for(e, "task", number(e, 0), number(e, s.tasks));
         emit_loop(e, 1, s.tasks > 1);
         bool good = write_task(&s, task);

@@ -171,7 +171,10 @@ static void write_product(struct tiles *t, const struct product *p)
         tile_prefetch(&tile, minimum(e, plus(e, p->product, number(e, 1)), last), p->block,
                       t->panel_size);
         tile_open(&tile);
-        tile_add(&tile, &(struct sum_loop){ "c", t->channels, 1, 1, 0, NULL, false }, 1, v, 0);
+        tile_add(&tile,
+                 &(struct sum_loop){
+                         .name = "c", .extent = t->channels, .x_step = 1, .number_step = 1 },
+                 1, v, 0);
         tile_join(&tile);
         struct loop_expr *output = plus(e, times(e, p->panel, tile.width), p->part);
         struct loop_expr *m =

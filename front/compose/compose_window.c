@@ -27,10 +27,10 @@ static bool place_open(struct compose *c, struct compose_window *w, int d, dim_t
         const int64_t pads = *low + *high;
         if (dim_least(c->m, in) + pads < extent)
                 return false;           /* It does not fit in every run. */
-        dim_t slack = pads >= extent ? dim_binary(c->m, DIM_ADD, in, dim_of(pads - extent))
-                                     : dim_binary(c->m, DIM_SUB, in, dim_of(extent - pads));
-        dim_t quotient = dim_binary(c->m, DIM_DIV, slack, dim_of(stride));
-        w->out[d] = dim_binary(c->m, DIM_ADD, quotient, dim_of(1));
+        const int64_t more = pads - extent + stride;
+        dim_t steps = dim_binary(c->m, more < 0 ? DIM_SUB : DIM_ADD, in,
+                                 dim_of(more < 0 ? -more : more));
+        w->out[d] = dim_binary(c->m, DIM_DIV, steps, dim_of(stride));
         w->high[d] = *high;
         return !dim_equal(w->out[d], DIM_NONE);
 }
@@ -268,13 +268,43 @@ static struct value *mirrored(struct compose *c, struct value *w, int64_t groups
         return w ? build_slice(c->b, w, starts, steps, merged) : NULL;
 }
 
+/* Places the window along a dimension whose extent a run gives, which is not 0. Returns false where
+ * it is static, or where pads depend on the extent. */
+static bool transposed_open(struct compose *c, struct compose_transposed *t, int d, dim_t in)
+{
+        struct compose_window *w = &t->window;
+        const bool same = w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER;
+        int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d],
+                more = t->extra[d] + compose_window_extent(w, d) - w->strides[d];
+        if (dim_is_static(in) || t->shaped || dim_least(c->m, in) < 1)
+                return false;
+        if (same) {                     /* The full result is so much longer than x times stride. */
+                const int64_t total = compose_max(0, more);
+                *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
+                *high = total - *low;
+                more = 0;
+        } else if (w->auto_pad == PAD_VALID) {
+                *low = *high = 0;
+        } else {
+                more -= *low + *high;
+        }
+        dim_t whole = dim_binary(c->m, DIM_MUL, in, dim_of(w->strides[d]));
+        if (dim_least(c->m, whole) + more < 0)
+                return false;
+        w->out[d] = dim_binary(c->m, more < 0 ? DIM_SUB : DIM_ADD, whole,
+                               dim_of(more < 0 ? -more : more));
+        return !dim_equal(w->out[d], DIM_NONE);
+}
+
 /* Finds the pads from the extents wanted or auto_pad: what the full result has too much is cut, the
  * odd row at the end for PAD_SAME_UPPER, else at the start. */
-static void transposed_place(struct compose_transposed *t, const dim_t *in)
+static void transposed_place(struct compose *c, struct compose_transposed *t, const dim_t *in)
 {
         struct compose_window *w = &t->window;
 
         for (int d = 0; d < w->rank; d++) {
+                if (transposed_open(c, t, d, in[d]))
+                        continue;
                 int64_t full = w->strides[d] * (dim_extent(in[d]) - 1) + t->extra[d] +
                                compose_window_extent(w, d),
                         want;
@@ -313,21 +343,25 @@ struct value *compose_conv_transposed(struct compose *c, struct value *x, struct
                 return NULL;
         }
         dims_extents(window->kernel, rank - 2, w->type->dims + 2);
-        transposed_place(t, x->type->dims + 2);
+        transposed_place(c, t, x->type->dims + 2);
         dims[0] = x->type->dims[0];
         dims[1] = dim_of(value_extent(w, 1) * groups);
         for (int d = 0; d < window->rank; d++) {
-                int64_t in = value_extent(x, d + 2);
-                if (in == 0) {
+                const dim_t in = x->type->dims[d + 2];
+                int64_t more;           /* The result is so much longer than x times stride. */
+                if (dim_is(in, 0)) {
                         compose_invalid(c, "spatial dimension %d is of extent 0", d);
                         return NULL;
                 }
+                const int64_t stride = window->strides[d];
+                if (!dim_difference(c->m, window->out[d],
+                                    dim_binary(c->m, DIM_MUL, in, dim_of(stride)), &more))
+                        more = dim_extent(window->out[d]) - dim_extent(in) * stride;
                 dims[d + 2] = window->out[d];
                 pads[d] = compose_window_extent(window, d) - 1 - window->pads[d];
                 /* This pad makes exactly the extent wanted: (in - 1) * stride + 1 + low + high -
                  * (window - 1) == out. */
-                pads[window->rank + d] = dim_extent(window->out[d]) - 1 -
-                                         (in - 1) * window->strides[d] - pads[d] +
+                pads[window->rank + d] = more - 1 + window->strides[d] - pads[d] +
                                          compose_window_extent(window, d) - 1;
         }
         if (!compose_type(c, value_element(x), rank, dims))

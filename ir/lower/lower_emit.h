@@ -288,8 +288,13 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
 
 /* A tap describes one dimension of a window: at result position o and offset k it reads x at (o *
  * stride + k * dilation - low) / spread, where that divides and lies in x. Where only a run knows
- * the extents of x and of the positions, `of` is x's dimension, and extent and positions are -1. */
-struct tap { int64_t extent, positions, window, stride, dilation, spread, low; dim_t of; };
+ * the extents of x and of the positions, `of` is x's dimension, and extent and positions are -1;
+ * ends: no window reaches behind x in any run, as far as terms tell. */
+struct tap {
+        int64_t extent, positions, window, stride, dilation, spread, low;
+        dim_t of;
+        bool ends;
+};
 /* Returns the tap of dimension d of operand 0, by op's relation. */
 struct tap emit_tap_of(const struct op *op, int d);
 /* Opens the loop over the offsets that can lie in x (and the test for the spread); *k is the

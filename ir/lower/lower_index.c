@@ -87,14 +87,19 @@ struct loop_expr *emit_dim(struct emit *e, dim_t d)
 {
         if (dim_is_static(d))
                 return emit_int(e, dim_extent(d));
-        if (!e->terms) {
+        if (e->term_count < e->m->dim_count) {  /* Lowerings may build terms. */
+                struct loop_expr **old = e->terms;
+                const size_t count = (size_t)e->term_count;
                 e->term_count = e->m->dim_count;
                 e->terms = arena_array(e->arena, (size_t)e->term_count, sizeof *e->terms);
+                if (count)
+                        memcpy(e->terms, old, count * sizeof *old);
         }
-        struct loop_expr **value = &e->terms[~d.code];
-        if (!*value)
-                *value = term_value(e, d);
-        return *value;
+        if (!e->terms[~d.code]) {
+                struct loop_expr *value = term_value(e, d);     /* It may grow the array. */
+                e->terms[~d.code] = value;
+        }
+        return e->terms[~d.code];
 }
 
 struct loop_expr *emit_extent(struct emit *e, const struct type *t, int d)

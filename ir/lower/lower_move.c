@@ -303,8 +303,10 @@ struct loop_expr *element_pad(struct emit *e, const struct op *op, int result,
                         j = pad_inside(e, mode, j, y->dims[d], a);
                 if (mode == PAD_CONSTANT && (!known || amount > 0))
                         inside = emit_op(e, LOOP_AND, inside, emit_op_int(e, LOOP_GE, j, 0));
-                bool fits = known && dim_is_static(x->dims[d]) && dim_is_static(y->dims[d]) &&
-                            type_extent(y, d) - amount <= type_extent(x, d);
+                int64_t more;           /* Loops of dimensions that nothing is put around may be
+                                         * joined. */
+                bool fits = known && dim_difference(e->m, y->dims[d], x->dims[d], &more) &&
+                            more <= amount;
                 if (mode == PAD_CONSTANT && !fits)
                         inside = emit_op(e, LOOP_AND, inside,
                                          emit_op(e, LOOP_LT, j, emit_extent(e, x, d)));

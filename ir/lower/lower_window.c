@@ -38,7 +38,7 @@ static struct loop_expr *tap_reach(struct emit *e, const struct tap *tap)
 static bool leaves_x(const struct tap *tap)
 {
         if (tap->extent < 0)
-                return true;
+                return !tap->ends;
         int64_t reach = tap->extent ? (tap->extent - 1) * tap->spread + 1 : 0;
         int64_t last = (tap->positions - 1) * tap->stride;
         return !int_add(last, (tap->window - 1) * tap->dilation, &last) ||
@@ -51,6 +51,22 @@ const char *emit_spatial_suffix(struct emit *e, int axis, int rank)
         return rank <= 3 ? suffixes[rank - 1 - axis] : arena_printf(e->arena, "%d", axis);
 }
 
+/* Does the window of the last position end within x, where these are terms? */
+static bool ends_in(struct module *m, const struct tap *tap, dim_t positions)
+{
+        int64_t more, last;             /* Positions times stride are so many more than x has, at
+                                         * most. */
+        dim_t all = dim_binary(m, DIM_MUL, positions, dim_of(tap->stride));
+        if (!dim_is_static(positions)) {
+                const struct dim_expr *t = dim_term(m, positions);
+                all = t->kind == DIM_DIV && dim_is(t->b, tap->stride) ? t->a : all;
+        }
+        return tap->spread == 1 && !dim_equal(all, DIM_NONE) &&
+               dim_difference(m, all, tap->of, &more) &&
+               int_mul(tap->window - 1, tap->dilation, &last) && int_add(last, more, &last) &&
+               int_sub(last, tap->stride, &last) && int_sub(last, tap->low, &last) && last < 0;
+}
+
 struct tap emit_tap_of(const struct op *op, int d)
 {
         struct relation r;
@@ -58,14 +74,16 @@ struct tap emit_tap_of(const struct op *op, int d)
         const struct along *a = &r.along[d];
         dim_t of = op_operand(op, 0)->type->dims[d], positions = op_result(op)->type->dims[a->from];
         bool known = dim_is_static(of) && dim_is_static(positions);
-        return (struct tap){ .extent = known ? dim_extent(of) : -1,
-                             .positions = known ? dim_extent(positions) : -1,
-                             .of = of,
-                             .window = a->window,
-                             .stride = a->scale,
-                             .dilation = a->dilation,
-                             .spread = a->spread,
-                             .low = -a->low };
+        struct tap tap = { .extent = known ? dim_extent(of) : -1,
+                           .positions = known ? dim_extent(positions) : -1,
+                           .of = of,
+                           .window = a->window,
+                           .stride = a->scale,
+                           .dilation = a->dilation,
+                           .spread = a->spread,
+                           .low = -a->low };
+        tap.ends = !known && ends_in(op_module(op), &tap, positions);
+        return tap;
 }
 
 int emit_tap(struct emit *e, const struct tap *tap, const char *suffix, struct loop_expr *o,

@@ -404,11 +404,11 @@ bool relation_surrounds(const struct op *op, int64_t lows[RANK_MAX])
                 return false;
         const struct type *x = operand_type(op, 0), *y = op_result(op)->type;
         for (int d = 0; d < y->rank; d++) {
+                int64_t more;
                 lows[d] = -r.along[d].low;
-                bool all = lows[d] == 0 && dim_equal(x->dims[d], y->dims[d]);
                 if (r.along[d].kind != ALONG_AFFINE || lows[d] < 0 ||
-                    (!all && (!dim_is_static(x->dims[d]) || !dim_is_static(y->dims[d]) ||
-                              type_extent(y, d) < lows[d] + type_extent(x, d))))
+                    !dim_difference(op_module(op), y->dims[d], x->dims[d], &more) ||
+                    more < lows[d])
                         return false;
         }
         return true;

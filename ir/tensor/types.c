@@ -140,7 +140,16 @@ static int dim_compare(const struct module *m, dim_t a, dim_t b)
         return order ? order : dim_compare(m, x->b, y->b);
 }
 
-/* Rewrites (x + 3) - 1 to x + 2 and the like, so that sequences of literals stay short. Returns
+/* Is d a literal multiple of k? */
+static bool is_multiple(const struct module *m, dim_t d, int64_t k)
+{
+        if (dim_is_static(d))
+                return dim_extent(d) % k == 0;
+        const struct dim_expr *e = dim_term(m, d);
+        return e->kind == DIM_MUL && dim_is_static(e->b) && dim_extent(e->b) % k == 0;
+}
+
+/* Rewrites (x + 3) - 1 to x + 2, (x * 4 + 1) / 2 to x * 2, and the like, so that sequences of literals stay short. Returns
  * true when *out is the result. */
 static bool dim_reassociate(struct module *m, enum dim_kind kind, dim_t a, int64_t k, dim_t *out)
 {
@@ -161,8 +170,21 @@ static bool dim_reassociate(struct module *m, enum dim_kind kind, dim_t a, int64
                 *out = dim_binary(m, DIM_SUB, x, dim_of(joined));
         else if (kind == DIM_MUL && e->kind == DIM_MUL && int_mul(c, k, &joined))
                 *out = dim_binary(m, DIM_MUL, x, dim_of(joined));
+        else if (kind == DIM_MUL && e->kind == DIM_ADD && int_mul(c, k, &joined))
+                *out = dim_binary(m, DIM_ADD, dim_binary(m, DIM_MUL, x, dim_of(k)),
+                                  dim_of(joined));
+        else if (kind == DIM_MUL && e->kind == DIM_SUB && dim_least(m, x) >= c &&
+                 int_mul(c, k, &joined))
+                *out = dim_binary(m, DIM_SUB, dim_binary(m, DIM_MUL, x, dim_of(k)),
+                                  dim_of(joined));
         else if (kind == DIM_DIV && e->kind == DIM_MUL && k > 0 && c % k == 0)
                 *out = dim_binary(m, DIM_MUL, x, dim_of(c / k));
+        else if (kind == DIM_DIV && e->kind == DIM_ADD && k > 0 && is_multiple(m, x, k))
+                *out = dim_binary(m, DIM_ADD, dim_binary(m, DIM_DIV, x, dim_of(k)), dim_of(c / k));
+        else if (kind == DIM_DIV && e->kind == DIM_SUB && k > 0 && dim_least(m, x) >= c &&
+                 is_multiple(m, x, k))
+                *out = dim_binary(m, DIM_SUB, dim_binary(m, DIM_DIV, x, dim_of(k)),
+                                  dim_of(divide_up(c, k)));
         else
                 return false;
         return true;
@@ -211,6 +233,29 @@ dim_t dim_binary(struct module *m, enum dim_kind kind, dim_t a, dim_t b)
                               .size = dim_size(m, a) + dim_size(m, b) };
         e.bound = bound_binary(kind, dim_bound(m, a), dim_bound(m, b), dim_is_static(b));
         return e.size > DIM_SIZE_MAX ? DIM_NONE : dim_intern(m, e);
+}
+
+/* Returns the term that d is but for a number, *number, which is added to it in every run. */
+static dim_t dim_base(const struct module *m, dim_t d, int64_t *number)
+{
+        *number = dim_is_static(d) ? dim_extent(d) : 0;
+        if (dim_is_static(d))
+                return dim_of(0);
+        const struct dim_expr *e = dim_term(m, d);
+        const bool adds = e->kind == DIM_ADD && dim_is_static(e->b),
+                   subtracts = e->kind == DIM_SUB && dim_is_static(e->b) &&
+                               dim_least(m, e->a) >= dim_extent(e->b);
+        if (adds || subtracts)
+                *number = adds ? dim_extent(e->b) : -dim_extent(e->b);
+        return adds || subtracts ? e->a : d;
+}
+
+bool dim_difference(const struct module *m, dim_t a, dim_t b, int64_t *difference)
+{
+        int64_t x, y;
+        const bool same = dim_equal(dim_base(m, a, &x), dim_base(m, b, &y));
+        *difference = x - y;
+        return same;
 }
 
 int64_t dim_bound(const struct module *m, dim_t d)

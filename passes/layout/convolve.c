@@ -306,21 +306,23 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
  * behind its end. */
 struct phase { int64_t first, taps, low, high; };
 
-static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t window, int64_t extent,
-                             int64_t count)
+/* more: by so much the count of a phase's outputs is larger than the extent of x. */
+static struct phase phase_of(int64_t r, int64_t step, int64_t pad, int64_t window, int64_t more)
 {
         int64_t turn = (pad - r) % step;
         struct phase p = { .first = turn < 0 ? turn + step : turn };
         p.low = (pad - r - p.first) / step;
         p.taps = p.first < window ? (window - p.first + step - 1) / step : 0;
-        p.high = count + p.taps - 1 - p.low - extent;
+        p.high = more + p.taps - 1 - p.low;
         return p;
 }
 
 struct phases {
         const struct convolution *c;
         const int64_t *steps, *pads;
-        int64_t count[SPATIAL_MAX];     /* Every phase has this many positions. */
+        dim_t count[SPATIAL_MAX];       /* Every phase has this many positions. */
+        int64_t more[SPATIAL_MAX];      /* These are so many more than x has. */
+        bool good;                      /* This is a number in each dimension. */
         int64_t low[SPATIAL_MAX];       /* The halo that serves all phases has this many elements in
                                          * front of x. */
         struct value *x;                /* The operand is x with that halo. */
@@ -329,8 +331,7 @@ struct phases {
 static struct phase phase_in(const struct phases *p, int d, int64_t r)
 {
         const struct convolution *c = p->c;
-        return phase_of(r, p->steps[d], p->pads[d], type_extent(c->w->type, 2 + d),
-                        type_extent(c->x->type, 2 + d), p->count[d]);
+        return phase_of(r, p->steps[d], p->pads[d], type_extent(c->w->type, 2 + d), p->more[d]);
 }
 
 static struct value *contract_phase(const struct phases *p, const int64_t *r)
@@ -350,7 +351,8 @@ static struct value *contract_phase(const struct phases *p, const int64_t *r)
                 steps[2 + d] = p->steps[d];
                 dims[2 + d] = dim_of(phase.taps);
                 from[2 + d] = p->low[d] - phase.low;
-                part[2 + d] = dim_of(p->count[d] + phase.taps - 1);
+                part[2 + d] = dim_binary(p->c->l->m, DIM_ADD, p->count[d],
+                                         dim_of(phase.taps ? phase.taps - 1 : 0));
                 none |= !phase.taps;
         }
         if (none) {                     /* No weight of the phase meets an element of x. */
@@ -390,7 +392,7 @@ static struct value *interleave(const struct phases *p, struct value *parts, con
         int64_t perm[RANK_MAX] = { spatial, spatial + 1 };
         for (int d = 0; d < spatial; d++) {
                 dims[d] = dim_of(p->steps[d]);
-                dims[spatial + 2 + d] = dim_of(p->count[d]);
+                dims[spatial + 2 + d] = p->count[d];
                 perm[2 + 2 * d] = spatial + 2 + d;
                 perm[3 + 2 * d] = d;
         }
@@ -403,7 +405,7 @@ static struct value *interleave(const struct phases *p, struct value *parts, con
         dims[0] = y->dims[0];
         dims[1] = part[1];
         for (int d = 0; d < spatial; d++)
-                dims[2 + d] = dim_of(p->count[d] * p->steps[d]);
+                dims[2 + d] = dim_binary(b->m, DIM_MUL, p->count[d], dim_of(p->steps[d]));
         dims[2 + spatial] = part[spatial + 2];
         v = build_reshape(b, v, spatial + 3, dims);
         memcpy(dims + 2, y->dims + 2, (size_t)spatial * sizeof *dims);
@@ -415,9 +417,13 @@ static struct phases phases_of(const struct convolution *c)
         const struct type *y = op_result(c->op)->type;
         struct phases p = { .c = c,
                             .steps = op_ints(c->op, "input_dilations", NULL),
-                            .pads = op_ints(c->op, "pads", NULL) };
-        for (int d = 0; d < c->spatial; d++)
-                p.count[d] = divide_up(type_extent(y, 2 + d), p.steps[d]);
+                            .pads = op_ints(c->op, "pads", NULL),
+                            .good = true };
+        for (int d = 0; d < c->spatial; d++) {
+                dim_t whole = dim_binary(c->l->m, DIM_ADD, y->dims[2 + d], dim_of(p.steps[d] - 1));
+                p.count[d] = dim_binary(c->l->m, DIM_DIV, whole, dim_of(p.steps[d]));
+                p.good &= dim_difference(c->l->m, p.count[d], c->x->type->dims[2 + d], &p.more[d]);
+        }
         return p;
 }
 
@@ -504,7 +510,7 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
                 halo[c->spatial + d] = phase.high;
                 total *= p->steps[d];
                 split[1 + d] = dim_of(p->steps[d]);
-                dims[2 + d] = split[2 + c->spatial + d] = dim_of(p->count[d]);
+                dims[2 + d] = split[2 + c->spatial + d] = p->count[d];
                 perm[2 + 2 * d] = 2 + c->spatial + d;
                 perm[3 + 2 * d] = 1 + d;
         }
@@ -516,7 +522,7 @@ static struct value *contract_phases_at_once(const struct convolution *c, struct
         v = build_transpose(b, build_reshape(b, v, 2 * c->spatial + 2, split), perm);
         dims[1] = y->dims[1];
         for (int d = 0; d < c->spatial; d++)
-                dims[2 + d] = dim_of(p->count[d] * p->steps[d]);
+                dims[2 + d] = dim_binary(b->m, DIM_MUL, p->count[d], dim_of(p->steps[d]));
         v = build_reshape(b, v, y->rank, dims);
         return v ? layout_slice_to(b, v, y->dims) : NULL;
 }
@@ -618,7 +624,8 @@ bool layout_convolve(struct layout *l, struct op *op)
         if (layout_stays(op))
                 return layout_refuse(l,
                                      is_depthwise(&c) ? REMARK_layout_plain : REMARK_layout_stays);
-        if (!whole && !layout_has_phases(op))
+        struct phases p = phases_of(&c);
+        if (!whole && !(p.good && layout_has_phases(op)))
                 return layout_refuse(l, REMARK_layout_phases);
         if (!bring_groups(&c))
                 return layout_refuse(l, REMARK_layout_groups);
@@ -639,7 +646,6 @@ bool layout_convolve(struct layout *l, struct op *op)
         if (x && !is_depthwise(&c))
                 x = build_cast(&l->b, x, multiply_reads(l->context, c.multiply));
         struct value *y;
-        struct phases p = phases_of(&c);
         if (!whole && phases_alike(&c, &p)) {
                 y = contract_phases_at_once(&c, x, &p);
                 l->failed |= !y;

@@ -99,12 +99,30 @@ static bool has_large_splat(const struct op *op)
         return false;
 }
 
+/* Has v, where it has channels, a number of them that is known? */
+static bool has_known_channels(const struct value *v)
+{
+        return !v || v->type->rank < 2 || dim_is_static(v->type->dims[1]);
+}
+
+/* Are the channels of all operands and results known, and weights wholly? A run may give images and
+ * positions. */
+static bool are_channels_known(const struct op *op)
+{
+        for (int i = 0; i < op->operand_count; i++)
+                if (!has_known_channels(op_operand(op, i)))
+                        return false;
+        if (op->code == OP_convolve && !type_is_static(op_operand(op, 1)->type))
+                return false;
+        return has_known_channels(op_result(op));
+}
+
 static bool convert(struct layout *l, struct op *op)
 {
         l->b.region = op->region;
         l->b.before = op;
         l->b.location = op->location;
-        if (!op_is_static_inside(op) || (!op_is_static(op) && !l->open)) {
+        if (!(l->open ? are_channels_known(op) : op_is_static(op))) {
                 /* A run may give how many rows there are. */
                 l->why = REMARK_layout_empty;
                 return l->open && (op->code == OP_dot          ? layout_dot(l, op)

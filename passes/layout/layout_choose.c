@@ -107,7 +107,8 @@ static int blocks_in(const struct layout *l, const struct type *t, int kind)
 static double conversion(const struct layout *l, const struct type *t, int kind)
 {
         const struct target *target = l->context->target;
-        double positions = (double)type_inner_elements(t) / (double)type_extent(t, 1);
+        double positions = (double)type_most_elements(l->m, t) / (double)type_extent(t, 1) /
+                           (double)dim_bound(l->m, t->dims[0]);
         int blocks = blocks_in(l, t, kind);
         bool same = (blocks == LAST || is_whole(l, t)) && (positions <= 1 || dim_is(t->dims[1], 1));
         double bytes = (double)type_most_bytes(l->m, t) + bytes_of(l, t, blocks);
@@ -155,7 +156,7 @@ static void make_logical(struct layout *l, struct value *v)
 static bool carries(const struct layout *l, const struct value *v)
 {
         return v && v->type->rank >= 2 && v->type->rank < RANK_MAX &&
-               (l->open ? type_is_static_from(v->type, 1) : type_is_static(v->type)) &&
+               (l->open ? dim_is_static(v->type->dims[1]) : type_is_static(v->type)) &&
                !type_is_empty(v->type);
 }
 

@@ -82,7 +82,7 @@ static bool is_whole(const struct layout *l, const struct op *op)
 {
         return op->result_count == 1 && whole_outputs(op) >= 0 &&
                element_is_integer(op_result(op)->type->element) &&
-               (l->open ? op_is_static_inside(op) : op_is_static(op)) &&
+               (l->open || op_is_static(op)) &&
                type_is_static(op_operand(op, 1)->type) && type_elements(op_operand(op, 1)->type);
 }
 

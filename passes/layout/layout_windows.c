@@ -42,7 +42,7 @@ static bool is_separable(const struct layout *l, const struct op *op)
         bool taken = kind == REDUCE_max || kind == REDUCE_min ||
                      (kind == REDUCE_sum && y->element == E_F32);
         return taken && !simplify_is_average_of_bytes(op) && op_all_ones(op, "strides") &&
-               (l->open ? op_is_static_inside(op) : op_is_static(op)) &&
+               (l->open || op_is_static(op)) &&
                type_most_bytes(l->m, x) <= room_part(l->context->target);
 }
 

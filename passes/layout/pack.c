@@ -111,7 +111,9 @@ struct value *layout_halo(struct builder *b, struct value *x, int first, const i
         memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
         for (int d = 0; d < count; d++) {
                 low[first + d] = pads[d];
-                dims[first + d] = dim_of(dim_extent(dims[first + d]) + (pads[d] + pads[count + d]));
+                const int64_t more = pads[d] + pads[count + d];
+                dims[first + d] = dim_binary(b->m, more < 0 ? DIM_SUB : DIM_ADD, dims[first + d],
+                                             dim_of(more < 0 ? -more : more));
                 none &= !pads[d] && !pads[count + d];
         }
         return none ? x : pad_to(b, x, low, dims);
