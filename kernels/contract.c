@@ -200,6 +200,8 @@ static struct kernel_state *prepare(const struct kernel_state *common,
             c->s.panel_width % c->width || (c->word > 1 && c->s.x.stride[c->s.rank - 1] != 1))
                 return NULL;
         state_spatial(&c->s, 2);
+        if (c->s.spatial_count > 1 && !dim_is(c->s.spatial[c->s.spatial_count - 2].x_pitch, 0))
+                c->s.schedule.rows = 1;         /* Rows of a tile are known steps apart. */
         if (in_tiles(c) && !contract_tiles_read(c))
                 return NULL;
         state_tiling(&c->s);

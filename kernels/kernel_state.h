@@ -166,6 +166,13 @@ struct loop_expr *state_times(struct kernel_state *s, struct loop_expr *index, i
 struct loop_expr *state_x_along(struct kernel_state *s, struct loop_expr *index, int d);
 /* Returns where element 0 of an access lies. */
 struct loop_expr *access_start(struct emit *e, const struct access *access);
+/* Writes a row of tiles whose positions a run gives: positions `at` to `end`, of which the first
+ * tile has number `before`. */
+bool state_open_row(struct kernel_state *s, int rows, struct loop_expr *at, struct loop_expr *end,
+                    struct loop_expr *before,
+                    bool (*tile)(struct kernel_state *s, int rows, int columns));
+/* Returns the index in x where the image begins. */
+struct loop_expr *state_x_image(struct kernel_state *s);
 /* Returns the index in x, in channel 0, where the window of the tile's first position begins. */
 struct loop_expr *state_x(struct kernel_state *s);
 /* Returns where tile number `tile` of a tiling begins. */

@@ -132,11 +132,9 @@ static bool open_powers(struct kernel_state *s, int rows, struct loop_expr *at,
         return good;
 }
 
-/* Writes a row of tiles whose positions a run gives: positions `at` to `end`, of which the first
- * tile has number `before`. */
-static bool open_row(struct kernel_state *s, int rows, struct loop_expr *at, struct loop_expr *end,
-                     struct loop_expr *before,
-                     bool (*tile)(struct kernel_state *s, int rows, int columns))
+bool state_open_row(struct kernel_state *s, int rows, struct loop_expr *at, struct loop_expr *end,
+                    struct loop_expr *before,
+                    bool (*tile)(struct kernel_state *s, int rows, int columns))
 {
         struct emit *e = s->e;
         const int columns = s->column.size;
@@ -173,14 +171,14 @@ static bool open_each_tile(struct kernel_state *s, struct loop_expr *from, struc
                                 ? s->open
                                 : emit_let(e, "end",
                                            minimum(e, times(e, to, s->column.size), s->open));
-                return open_row(s, 1, times(e, from, s->column.size), end, number(e, 0), tile);
+                return state_open_row(s, 1, times(e, from, s->column.size), end, number(e, 0), tile);
         }
         for (int r = 1; r >= 0 && good; r--) {
                 struct loop_expr *row;
                 if (!state_tiles(s, &s->row, r, "row", from, to, &row,
                                  &s->position[s->spatial_count - 2]))
                         continue;
-                good = open_row(s, tiling_size(&s->row, r), number(e, 0), s->open,
+                good = state_open_row(s, tiling_size(&s->row, r), number(e, 0), s->open,
                                 times(e, minus(e, row, from), s->column.count), tile);
                 emit_end(e);
         }
@@ -299,21 +297,24 @@ void state_spatial(struct kernel_state *s, int window)
 void state_tiling(struct kernel_state *s)
 {
         int k = s->spatial_count;
-        for (int d = 0; d < k; d++)
-                if (s->spatial[d].open)
-                        s->schedule.rows = 1;
+        if (k > 1 && s->spatial[k - 2].open)
+                s->schedule.rows = 1;
         s->column = tiling_even(s->spatial[k - 1].extent, s->schedule.columns);
         s->row = tiling_even(k > 1 ? s->spatial[k - 2].extent : 1, s->schedule.rows);
+}
+
+struct loop_expr *state_x_image(struct kernel_state *s)
+{
+        const bool one = dim_is(op_operand(s->op, 0)->type->dims[0], 1);
+        return one && !access_is_known(&s->x, 0)
+                       ? s->x_start
+                       : plus(s->e, s->x_start, state_x_along(s, s->image, 0));
 }
 
 struct loop_expr *state_x(struct kernel_state *s)
 {
         struct emit *e = s->e;
-        struct loop_expr *x = s->x_start;
-        if (access_is_known(&s->x, 0))
-                x = plus(e, x, times(e, s->image, s->x.stride[0]));
-        else if (!dim_is(op_operand(s->op, 0)->type->dims[0], 1))
-                x = plus(e, x, state_x_along(s, s->image, 0));
+        struct loop_expr *x = state_x_image(s);
         for (int d = 0; d < s->spatial_count; d++)
                 x = plus(e, x, state_times(s, s->position[d], s->spatial[d].x_step,
                                            s->spatial[d].x_pitch));

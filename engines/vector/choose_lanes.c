@@ -18,9 +18,10 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         int k = y->rank - 3,
             registers = target_vector_registers(machine->target) - 2 - (m ? m->spare : 0),
             lanes = target_lanes(machine->target, E_F32);
+        const struct module *module = op_module(op);
         bool two = k > 1;
-        const struct lanes_shape sh = { .rows = two ? type_extent(y, k) : 1,
-                                        .columns = type_extent(y, k + 1),
+        const struct lanes_shape sh = { .rows = two ? dim_bound(module, y->dims[k]) : 1,
+                                        .columns = dim_bound(module, y->dims[k + 1]),
                                         .stride = { two ? strides[k - 2] : 1, strides[k - 1] },
                                         .window = { two ? type_extent(w, k - 1) : 1,
                                                     type_extent(w, k) } };
@@ -39,7 +40,8 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         double vectors = (double)type_most_elements(op_module(op), y) /
                          (double)sh.columns / lanes,
                best = 0;
-        for (s.rows = 1; s.rows <= 4 && s.rows <= sh.rows; s.rows++)
+        const int rows_most = two && !dim_is_static(y->dims[k]) ? 1 : 4;
+        for (s.rows = 1; s.rows <= rows_most && s.rows <= sh.rows; s.rows++)
                 for (s.columns = 1; s.rows * s.columns <= most && s.columns <= sh.columns;
                      s.columns++) {
                         int64_t tiles = divide_up(sh.columns, s.columns);

@@ -14,8 +14,9 @@ struct schedule windows_choose(const struct op *op, const struct schedule_machin
         int most = target_vector_registers(machine->target) - 6;
         if (y->rank < 4)
                 return schedule_of_registers(s, NULL);
-        int64_t columns = type_extent(y, y->rank - 2),
-                rows = y->rank > 4 ? type_extent(y, y->rank - 3) : 1, window = 1;
+        int64_t columns = dim_bound(op_module(op), y->dims[y->rank - 2]),
+                rows = y->rank > 4 ? dim_bound(op_module(op), y->dims[y->rank - 3]) : 1,
+                window = 1;
         s.columns = most > 16 ? 16 : most;
         if (columns < s.columns)
                 s.columns = columns > 0 ? (int)columns : 1;

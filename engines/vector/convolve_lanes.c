@@ -60,11 +60,18 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
                         w[i] = load(s, "w", s->ws, w_at, i * l->depth, l->part.live);
         }
         for (int m = 0, m_end; m < m_count; m = m_end) {
+                const bool open = s->spatial_count > 1 && !dim_is(row->x_pitch, 0) && ms[m].at;
+                struct loop_expr *x_row = x_at;
+                if (open)
+                        x_row = emit_let(s->e, "xi",
+                                         plus(s->e, x_at, state_times(s, number(s->e, ms[m].at), 1,
+                                                                      row->x_pitch)));
                 m_end = meetings_end(ms, m, m_count);
                 for (int n = 0, n_end; n < n_count; n = n_end) {
                         n_end = meetings_end(ns, n, n_count);
                         struct loop_expr *x =
-                                load(s, "a", s->xs, x_at, ms[m].at + ns[n].at, l->part.live);
+                                load(s, "a", s->xs, x_row, (open ? 0 : ms[m].at) + ns[n].at,
+                                     l->part.live);
                         for (int i = m; i < m_end; i++)
                                 for (int k = n; k < n_end; k++)
                                         state_add(s, l->sums,
@@ -110,7 +117,9 @@ static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_
                 const struct spatial *dimension = &s->spatial[d];
                 w_step /= dimension->window;
                 struct loop_expr *k = emit_for(e, "k", number(e, 0), number(e, dimension->window));
-                x_at = emit_let(e, "xi", plus(e, x_at, times(e, k, dimension->x_window)));
+                x_at = emit_let(e, "xi",
+                                plus(e, x_at, state_times(s, k, dimension->x_window,
+                                                          dimension->x_pitch)));
                 w_at = emit_let(e, "wi", plus(e, w_at, times(e, k, w_step)));
         }
         if (at_once)
@@ -127,7 +136,7 @@ static bool write_vectors(struct kernel_state *s, int rows, int columns)
 {
         struct lanes *l = (struct lanes *)s;
         struct emit *e = s->e;
-        struct loop_expr *x_at = plus(e, state_x(s), times(e, l->block, s->x.stride[1]));
+        struct loop_expr *x_at = plus(e, state_x(s), state_x_along(s, l->block, 1));
         x_at = emit_let(e, "x_at", plus(e, x_at, l->part.first));
         l->sums = state_sums(s, rows * columns, 1);
         add_all(l, rows, columns, x_at, plus(e, l->w_at, l->part.first));
@@ -182,6 +191,7 @@ struct kernel_state *lanes_prepare(const struct kernel_state *common)
         struct kernel_state *s = &l->s;
         s->write = write_blocks;
         s->panels = type_extent(x, 1);
+        s->few_rests = true;
         l->depth = type_extent(x, x->rank - 1);
         state_spatial(s, 1);
         state_tiling(s);

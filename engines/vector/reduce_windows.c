@@ -8,8 +8,9 @@
  *      best     b0  b1  b2  b3
  *
  * Windows that reach beyond x have fewer elements. Along the columns the code is specialized for
- * that (the first and the last tiles differ from those between); along the other dimensions the
- * bounds of loops express it.
+ * that (the first and the last tiles differ from those between); along the other dimensions, and
+ * for single columns at the ends where a run gives how many there are, the bounds of loops express
+ * it.
  *
  * Each result combines its elements in the order of the canonical lowering, so it is the same to
  * the bit. */
@@ -29,6 +30,7 @@ struct windows {
         struct tap taps[RANK_MAX];      /* The spatial dimensions have these taps. */
         struct loop_expr *block;
         struct lane_part part;
+        bool one;                       /* The tile is a column whose window may reach beyond x. */
         struct loop_variable *best;     /* The tile has these results, [columns][1]. */
 };
 
@@ -85,6 +87,20 @@ static void combine_row(struct windows *w, int columns, struct loop_expr *start,
         }
 }
 
+/* Writes the row of the window of one column, which may reach beyond x. */
+static void combine_clipped(struct windows *w, struct loop_expr *x_at)
+{
+        struct kernel_state *s = &w->s;
+        const int last = s->spatial_count - 1;
+        struct loop_expr *k, *at;
+        int opened = emit_tap(s->e, columns_of(w), emit_spatial_suffix(s->e, last, last + 1),
+                              s->position[last], &k, &at);
+        x_at = plus(s->e, x_at, state_x_along(s, at, 2 + last));
+        combine(w, 0, state_load(s, "a", s->xs, x_at, 0, w->part.live));
+        while (opened-- > 0)
+                emit_end(s->e);
+}
+
 static bool write_vectors(struct kernel_state *s, int rows, int columns)
 {
         (void)rows;
@@ -95,17 +111,22 @@ static bool write_vectors(struct kernel_state *s, int rows, int columns)
         w->best = state_sums(s, columns, 1);
         for (int i = 0; i < columns && w->kind != REDUCE_sum; i++)
                 state_set(s, w->best, i, 0, loop_splat(s->arena, s->lanes, identity));
-        struct loop_expr *x_at = plus(e, s->x_start, times(e, s->image, s->x.stride[0]));
-        x_at = plus(e, plus(e, x_at, times(e, w->block, s->x.stride[1])), w->part.first);
-        x_at = plus(e, x_at,
-                    times(e, s->position[last], columns_of(w)->stride * s->x.stride[2 + last]));
+        struct loop_expr *x_at = plus(e, state_x_image(s), state_x_along(s, w->block, 1));
+        x_at = plus(e, x_at, w->part.first);
+        if (!w->one)
+                x_at = plus(e, x_at, times(e, s->position[last],
+                                           columns_of(w)->stride * s->x.stride[2 + last]));
         for (int d = 0; d < last; d++) {
                 struct loop_expr *k, *at;
                 opened += emit_tap(e, &w->taps[d], emit_spatial_suffix(e, d, last + 1),
                                    s->position[d], &k, &at);
-                x_at = plus(e, x_at, times(e, at, s->x.stride[2 + d]));
+                x_at = plus(e, x_at, state_x_along(s, at, 2 + d));
         }
-        combine_row(w, columns, s->position[last], emit_let(e, "x_at", x_at));
+        x_at = emit_let(e, "x_at", x_at);
+        if (w->one)
+                combine_clipped(w, x_at);
+        else
+                combine_row(w, columns, s->position[last], x_at);
         while (opened-- > 0)
                 emit_end(e);
         for (int i = 0; i < columns; i++) {
@@ -150,6 +171,49 @@ static bool write_columns(struct windows *w)
         return good;
 }
 
+static bool write_tile(struct kernel_state *s, int rows, int columns)
+{
+        struct windows *w = (struct windows *)s;
+        return state_vectors(s, w->depth, &w->part, rows, columns, write_vectors);
+}
+
+/* Writes the columns from..to, whose windows may reach beyond x, one by one. */
+static bool write_single(struct windows *w, struct loop_expr *from, struct loop_expr *to)
+{
+        struct kernel_state *s = &w->s;
+        s->position[s->spatial_count - 1] = emit_for(s->e, "column", from, to);
+        w->one = true;
+        const bool good = write_tile(s, 1, 1);
+        w->one = false;
+        emit_end(s->e);
+        return good;
+}
+
+/* Writes all columns of a row where a run gives how many there are: those whose windows begin in
+ * front of x, those inside, and those whose windows end behind it. */
+static bool write_open_columns(struct windows *w)
+{
+        struct kernel_state *s = &w->s;
+        struct emit *e = s->e;
+        const struct tap *tap = columns_of(w);
+        struct loop_expr *from = number(e, 0), *to = s->open;
+        bool good = true;
+        if (tap->low) {
+                from = minimum(e, number(e, divide_up(tap->low, tap->stride)), to);
+                from = emit_let(e, "inside", from);
+                good = write_single(w, number(e, 0), from);
+        }
+        if (!tap->ends) {
+                const int64_t more =
+                        tap->low - (tap->window - 1) * tap->dilation - 1 + tap->stride;
+                struct loop_expr *reach = plus(e, emit_dim(e, tap->of), number(e, more));
+                reach = emit_op_int(e, LOOP_DIV, maximum(e, reach, number(e, 0)), tap->stride);
+                to = emit_let(e, "behind", maximum(e, minimum(e, reach, to), from));
+        }
+        good = good && state_open_row(s, 1, from, to, number(e, 0), write_tile);
+        return good && (tap->ends || write_single(w, to, s->open));
+}
+
 static bool write_blocks(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
                          struct loop_expr *first, struct loop_expr *end)
 {
@@ -157,7 +221,7 @@ static bool write_blocks(struct kernel_state *s, struct loop_expr *from, struct 
         w->block = emit_for(s->e, "block", first, end);
         if (s->spatial_count > 1)
                 s->position[s->spatial_count - 2] = emit_for(s->e, "row", from, to);
-        bool good = write_columns(w);
+        bool good = s->open ? write_open_columns(w) : write_columns(w);
         if (s->spatial_count > 1)
                 emit_end(s->e);
         emit_end(s->e);
@@ -185,7 +249,7 @@ static bool is_small(const struct windows *w)
         if (tiling->size * tap->window > OFFSETS_MAX || tiling->size > TILE_MAX || tap->low < 0 ||
             tap->low > INT32_MAX || tap->stride > INT32_MAX || tap->dilation > INT32_MAX)
                 return false;
-        for (int64_t tile = 0; tile < tiling->count && clipped <= CLIPPED_MAX; tile++)
+        for (int64_t tile = 0; tile < tiling->count && clipped <= CLIPPED_MAX && !w->s.open; tile++)
                 clipped += is_clipped(w, tile_start(tiling, tile), tile_start(tiling, tile + 1));
         return clipped <= CLIPPED_MAX;
 }
@@ -204,8 +268,13 @@ struct kernel_state *windows_prepare(const struct kernel_state *common)
         s->write = write_blocks;
         s->panels = type_extent(y, 1);
         s->spatial_count = s->rank - 3;
-        for (int d = 0; d < s->spatial_count; d++)
-                s->spatial[d].extent = type_extent(y, 2 + d);
+        for (int d = 0; d < s->spatial_count; d++) {
+                const dim_t extent = y->dims[2 + d];
+                s->open = dim_is_static(extent) ? NULL : emit_dim(s->e, extent);
+                s->spatial[d] = (struct spatial){ .extent = dim_bound(op_module(s->op), extent),
+                                                  .open = s->open };
+        }
+        s->few_rests = true;
         s->schedule.rows = 1;
         s->all_rows = s->spatial_count == 1;      /* The columns are not shared by tasks. */
         if (s->all_rows)

@@ -19,7 +19,8 @@ static const struct lowering lowerings[] = {
           .reads = READS(F32) | READS(I8) | READS(U8),
           .prepare = lanes_prepare,
           .choose = lanes_choose,
-          .images = true },
+          .images = true,
+          .positions = true },
         { .code = OP_convolve_winograd,
           .reads = READS(F32),
           .prepare = winograd_prepare,
@@ -35,7 +36,8 @@ static const struct lowering lowerings[] = {
           .reads = READS(F32) | READS(BF16) | READS(F16),
           .prepare = windows_prepare,
           .choose = windows_choose,
-          .images = true },
+          .images = true,
+          .positions = true },
         { .reads = 0 }
 };
 
