@@ -44,6 +44,8 @@ struct compose_resize {
         int count;                      /* So many axes are resized. */
         int axes[RANK_MAX];
         int64_t out[RANK_MAX];          /* It is, for each of the axes, the extent of the result. */
+        int64_t times[RANK_MAX];        /* Along this axis, whose extent a run gives, each element
+                                         * is repeated so many times; 0: `out` is the extent. */
         double scale[RANK_MAX];         /* It is, for each of the axes, out / in, as it is
                                          * stated. */
         struct value *scales;           /* These <count x f64> are the scales, where only a run
@@ -51,6 +53,8 @@ struct compose_resize {
         struct value *roi;              /* With RESIZE_TF_CROP_AND_RESIZE, it is <2 count x f64>,
                                          * starts, then ends, of 0 to 1; else NULL. */
 };
+/* Does resizing by this scale repeat each element the same number of times, whatever the extent? */
+bool compose_resize_repeats(const struct compose_resize *r, double scale);
 /* Returns x resized, of x's element; integers are interpolated as floats, and rounded. */
 struct value *compose_resize(struct compose *c, struct value *x, const struct compose_resize *r);
 

@@ -5,6 +5,7 @@
 #include "front/compose/compose_resample.h"
 
 #include <math.h>
+#include <string.h>
 
 #include "front/compose/compose_arithmetic.h"
 
@@ -241,6 +242,39 @@ static struct value *interpolate(struct compose *c, const struct compose_resize 
                           : sum_taps(c, data, axis, index, weight);
 }
 
+bool compose_resize_repeats(const struct compose_resize *r, double scale)
+{
+        /* Output y * scale + k is element y for all k < scale. */
+        static const unsigned rounds[] = {
+                [RESIZE_HALF_PIXEL] = 1u << NEAREST_PREFER_FLOOR | 1u << NEAREST_PREFER_CEIL,
+                [RESIZE_ASYMMETRIC] = 1u << NEAREST_FLOOR | 1u << NEAREST_SIMPLE,
+                [RESIZE_TF_HALF_PIXEL_FOR_NN] = 1u << NEAREST_FLOOR,
+        };
+        return r->mode == RESIZE_NEAREST && scale >= 1 && scale <= NUMBER_MAX &&
+               scale == floor(scale) && (size_t)r->transform < sizeof rounds / sizeof *rounds &&
+               rounds[r->transform] >> r->round & 1;
+}
+
+/* Repeats each element of an axis. */
+static struct value *repeated(struct compose *c, struct value *x, int axis, int64_t times)
+{
+        dim_t dims[2 * RANK_MAX];
+        int64_t onto[RANK_MAX];
+        const int rank = value_rank(x);
+        for (int d = 0; d < rank; d++) {
+                dims[d + (d > axis)] = x->type->dims[d];
+                onto[d] = d + (d > axis);
+        }
+        dims[axis + 1] = dim_of(times);
+        const struct type *wide = compose_type(c, value_element(x), rank + 1, dims);
+        if (!wide)
+                return NULL;
+        x = build_broadcast(c->b, x, wide, onto);
+        dims[axis] = dim_binary(c->m, DIM_MUL, dims[axis], dim_of(times));
+        memmove(dims + axis + 1, dims + axis + 2, (size_t)(rank - axis - 1) * sizeof *dims);
+        return compose_reshape(c, x, rank, dims);
+}
+
 static struct value *resized(struct compose *c, struct value *x, const struct compose_resize *r)
 {
         struct value *masks[RANK_MAX] = { NULL };
@@ -250,6 +284,10 @@ static struct value *resized(struct compose *c, struct value *x, const struct co
                 computed = element_info[e].bytes < 4 ? E_F32 : E_F64;
         x = compose_cast(c, x, computed);
         for (int i = 0; i < r->count && x; i++) {
+                if (r->times[i]) {
+                        x = repeated(c, x, r->axes[i], r->times[i]);
+                        continue;
+                }
                 int64_t in = value_extent(x, r->axes[i]);
                 if (r->out[i] == in && !r->scales && r->scale[i] == 1 &&
                     r->transform != RESIZE_TF_CROP_AND_RESIZE)
@@ -291,6 +329,11 @@ static bool extents_fit(struct compose *c, const struct type *x, const struct co
         for (int d = 0; d < x->rank; d++)
                 dims[d] = x->dims[d];
         for (int i = 0; i < r->count; i++) {
+                if (r->times[i]) {
+                        dims[r->axes[i]] = dim_binary(c->m, DIM_MUL, dims[r->axes[i]],
+                                                      dim_of(r->times[i]));
+                        continue;
+                }
                 if (dim_is(x->dims[r->axes[i]], 0) && r->out[i] != 0)
                         return compose_invalid(c, "an extent of 0 resized to %lld",
                                                (long long)r->out[i]);

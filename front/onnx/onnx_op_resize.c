@@ -27,7 +27,7 @@ static int64_t whole_extent(double product)
 }
 
 /* Resizes by constant scales: extents are rounded down, as products of f32. An axis whose extent a
- * run gives, as that of images, stays as it is where its scale is 1. */
+ * run gives, as that of images, stays as it is where its scale is 1, and may be repeated. */
 static bool resize_by(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
                       const double *scales, int count)
 {
@@ -42,8 +42,12 @@ static bool resize_by(struct onnx_import *im, struct onnx_node *n, struct compos
                 if (!dim_is_static(x->dims[r->axes[i]]) && scales[i] == 1 &&
                     r->transform != RESIZE_TF_CROP_AND_RESIZE)
                         continue;
-                float extent = (float)type_extent(x, r->axes[i]);
                 r->axes[resized] = r->axes[i];
+                if (!dim_is_static(x->dims[r->axes[i]]) && compose_resize_repeats(r, scales[i])) {
+                        r->times[resized++] = (int64_t)scales[i];
+                        continue;
+                }
+                float extent = (float)type_extent(x, r->axes[i]);
                 r->out[resized] = whole_extent(floorf(extent * (float)scales[i]));
                 r->scale[resized++] = scales[i];
         }
