@@ -235,9 +235,10 @@ void state_halo(struct kernel_state *s, struct loop_expr *task, int tasks, int s
         /* Dimensions before d run over the positions of x only; dimensions after it are filled
          * whole. */
         for (int d = 0; d <= last; d++) {
-                int64_t more = 0;
-                dim_difference(op_module(s->op), y->dims[d], x->dims[d], &more);
-                const bool behind = more > low[d];
+                int64_t more;
+                const bool behind =
+                        !dim_difference(op_module(s->op), y->dims[d], x->dims[d], &more) ||
+                        more > low[d];
                 const struct step step = step_of(s, y, d);
                 struct loop_expr *from, *to,
                         *end = plus(e, number(e, low[d]), emit_extent(e, x, d));

@@ -20,15 +20,16 @@ static bool shares_phases(const struct winograd_work *w, const struct schedule_m
                        winograd_tiles_wait(w, threads, machine->target);
 }
 
-/* Returns the tiles of an image. */
-static double tiles_of(const struct type *y, int tile)
+/* Returns an extent of the result or, where a run gives it, its bound. */
+static int64_t extent_of(const struct op *op, int d)
 {
-        return winograd_tiles(1, type_extent(y, 2), type_extent(y, 3), tile);
+        return dim_bound(op_module(op), op_result(op)->type->dims[d]);
 }
 
-static int64_t images_of(const struct op *op)
+/* Returns the tiles of an image. */
+static double tiles_of(const struct op *op, int tile)
 {
-        return dim_bound(op_module(op), op_result(op)->type->dims[0]);
+        return winograd_tiles(1, extent_of(op, 2), extent_of(op, 3), tile);
 }
 
 int64_t schedule_winograd_line(int64_t lanes, const struct target *target)
@@ -45,7 +46,7 @@ int64_t schedule_winograd_panel(int64_t lines)
 double schedule_winograd_gain(const struct op *packed, int tile,
                               const struct schedule_machine *machine)
 {
-        enum { LESS = 4 };
+        enum { LESS = 4, POSITIONS_LESS = LESS * LESS };
         const struct type *y = op_result(packed)->type, *x = op_operand(packed, 0)->type;
         int64_t line = schedule_winograd_line(packed_lanes(x, op_operand(packed, 1)->type),
                                               machine->target),
@@ -55,15 +56,21 @@ double schedule_winograd_gain(const struct op *packed, int tile,
         double channels = (double)op_int(packed, "channels"),
                stored = (double)(type_extent(y, 1) * type_extent(y, 4));
         double weights = WINOGRAD_WINDOW * WINOGRAD_WINDOW * channels * stored;
-        const int64_t positions = type_extent(y, 2) * type_extent(y, 3), most = images_of(packed);
+        const int64_t images = extent_of(packed, 0),
+                      positions = extent_of(packed, 2) * extent_of(packed, 3);
+        /* These may be as many times less. */
+        const double tiles = tiles_of(packed, tile),
+                     most = op_is_static_inside(packed) ? (double)images
+                            : tiles < POSITIONS_LESS    ? tiles
+                                                        : POSITIONS_LESS;
         double direct = 0, cycles = 0;
-        /* Where a run gives the images, the costs of one image are compared: as the mean of those
-         * at the bound, at a quarter of it, and so on. */
+        /* Where a run gives the images or positions, the costs of one of them are compared: as the
+         * mean of those at the bound, at a quarter of it, and so on, of positions at a sixteenth at
+         * last. */
         int counts = 0;
-        for (int64_t images = most; images > 0; images /= LESS) {
-                const double one = (double)most / (double)images,
-                             all = (double)(images * positions);
-                struct winograd_work work = { (double)images * tiles_of(y, tile), channels, outputs,
+        for (double one = 1; one <= most; one *= LESS) {
+                const double all = (double)(images * positions) / one;
+                struct winograd_work work = { (double)images * tiles / one, channels, outputs,
                                               winograd_find(tile) };
                 double some;
                 winograd_batches(&work, 1, machine->target, &some);
@@ -135,7 +142,7 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
                                       .outputs = (double)(type_extent(w, 1) * type_extent(w, 3) *
                                                           type_extent(w, 4)),
                                       .f = winograd_find(op_int(op, "tile")) };
-        work.tiles = (double)images_of(op) * tiles_of(op_result(op)->type, work.f->tile);
+        work.tiles = (double)extent_of(op, 0) * tiles_of(op, work.f->tile);
         s.vectors = tile.vectors;
         s.wide = tile.wide;
         s.ahead = core_waits(target);

@@ -40,7 +40,9 @@ struct tiles {
         const struct winograd *f;
         int elements;                   /* A square has this many elements. */
         int64_t rows, columns, all;     /* An image has rows by columns tiles, all images have
-                                         * `all`. */
+                                         * `all`: where a run gives extents, at most. */
+        struct loop_expr *open_rows, *open_columns;     /* A run gives so many; NULL: it does
+                                                         * not. */
         struct tiling batch, block;     /* `batch` splits all tiles into batches, `block` the tiles
                                          * of a large batch into register tiles. */
         /* `width` is the outputs of a panel, `panel_size` the elements of w in it, `panels` the
@@ -75,6 +77,19 @@ static struct loop_expr *load(struct tiles *t, struct loop_buffer *buffer, struc
 
 /* ---- tiles ---- */
 
+static struct loop_expr *columns_of(const struct tiles *t)
+{
+        return t->open_columns ? t->open_columns : number(t->s.e, t->columns);
+}
+
+/* Returns the tiles of an image. */
+static struct loop_expr *image_of(const struct tiles *t)
+{
+        struct emit *e = t->s.e;
+        return emit_op(e, LOOP_MUL, t->open_rows ? t->open_rows : number(e, t->rows),
+                       columns_of(t));
+}
+
 /* Opens the loop over tiles from..to of the batch; *tile is the tile's number in the batch. */
 static void open_tiles(struct tiles *t, struct loop_expr *from, struct loop_expr *to,
                        struct loop_expr **tile)
@@ -82,12 +97,13 @@ static void open_tiles(struct tiles *t, struct loop_expr *from, struct loop_expr
         struct emit *e = t->s.e;
         *tile = emit_for(e, "tile", from, to);
         struct loop_expr *number = emit_let(e, "number", plus(e, t->first, *tile));
-        t->image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, number, t->rows * t->columns));
-        number = emit_op_int(e, LOOP_REM, number, t->rows * t->columns);
-        t->row = emit_let(e, "row",
-                          times(e, emit_op_int(e, LOOP_DIV, number, t->columns), t->f->tile));
-        t->column = emit_let(e, "column",
-                             times(e, emit_op_int(e, LOOP_REM, number, t->columns), t->f->tile));
+        const bool one = t->open && dim_is(op_result(t->s.op)->type->dims[0], 1);
+        struct loop_expr *columns = columns_of(t), *image = image_of(t);
+        t->image = one ? emit_int(e, 0) : emit_let(e, "image", emit_op(e, LOOP_DIV, number, image));
+        number = one ? number : emit_op(e, LOOP_REM, number, image);
+        t->row = emit_let(e, "row", times(e, emit_op(e, LOOP_DIV, number, columns), t->f->tile));
+        t->column =
+                emit_let(e, "column", times(e, emit_op(e, LOOP_REM, number, columns), t->f->tile));
 }
 
 static struct loop_expr *in_matrix(struct tiles *t, const struct matrix *m, struct loop_expr *tile,
@@ -107,8 +123,10 @@ static int element_number(const struct tiles *t, int row, int column)
 static struct loop_expr *load_input(void *context, int row, int column)
 {
         struct tiles *t = context;
-        int64_t at = row * t->s.x.stride[2] + column * t->s.x.stride[3];
-        return load(t, t->s.xs, plus(t->s.e, t->from, number(t->s.e, at)));
+        struct emit *e = t->s.e;
+        struct loop_expr *at = plus(e, state_x_along(&t->s, number(e, row), 2),
+                                    number(e, column * t->s.x.stride[3]));
+        return load(t, t->s.xs, plus(e, t->from, at));
 }
 
 static bool store_input(void *context, int row, int column, struct loop_expr *value)
@@ -127,17 +145,17 @@ static void write_input(struct tiles *t, struct loop_expr *from, struct loop_exp
         int64_t inner = type_extent(op_operand(t->s.op, 0)->type, 4), lanes = t->s.lanes;
         struct loop_expr *tile;
         open_tiles(t, from, to, &tile);
-        struct loop_expr *x = plus(e, t->s.x_start, times(e, t->image, t->s.x.stride[0]));
-        x = plus(e, x,
-                 plus(e, times(e, t->row, t->s.x.stride[2]),
-                      times(e, t->column, t->s.x.stride[3])));
+        t->s.image = t->image;
+        struct loop_expr *x = plus(e, state_x_image(&t->s),
+                                   plus(e, state_x_along(&t->s, t->row, 2),
+                                        times(e, t->column, t->s.x.stride[3])));
         x = emit_let(e, "x_at", x);
         struct loop_expr *c =
                 emit_for(e, "c", number(e, 0), number(e, divide_up(t->channels, lanes)));
         struct loop_expr *block = emit_op_int(e, LOOP_DIV, c, inner / lanes);
         struct loop_expr *within = times(e, emit_op_int(e, LOOP_REM, c, inner / lanes), lanes);
-        t->from =
-                emit_let(e, "from", plus(e, plus(e, x, times(e, block, t->s.x.stride[1])), within));
+        t->from = emit_let(e, "from",
+                           plus(e, plus(e, x, state_x_along(&t->s, block, 1)), within));
         t->to = emit_let(e, "to", in_matrix(t, &t->v, tile, times(e, c, lanes)));
         winograd_emit(e, &t->f->input, &values);
         emit_end(e);
@@ -266,12 +284,17 @@ static struct loop_expr *load_product(void *context, int row, int column)
 
 /* Opens a condition where, and only where, number i of the `tile` results along a dimension may lie
  * after the last one. */
-static bool open_edge(struct tiles *t, int tile, struct loop_expr *at, int i, int64_t extent)
+static bool open_edge(struct tiles *t, int tile, struct loop_expr *at, int i, dim_t dim)
 {
-        int64_t rest = extent % tile;
-        if (!rest || i < rest || extent < tile)
+        struct module *m = op_module(t->s.op);
+        if (dim_is_static(dim)) {
+                int64_t extent = dim_extent(dim), rest = extent % tile;
+                if (!rest || i < rest || extent < tile)
+                        return false;
+        } else if (!i || dim_equal(dim, dim_round_up(m, dim, tile))) {
                 return false;
-        emit_if(t->s.e, emit_op(t->s.e, LOOP_LT, at, number(t->s.e, extent)));
+        }
+        emit_if(t->s.e, emit_op(t->s.e, LOOP_LT, at, emit_dim(t->s.e, dim)));
         return true;
 }
 
@@ -290,8 +313,8 @@ static bool store_output(void *context, int i, int j, struct loop_expr *value)
         struct loop_expr *index[RANK_MAX] = { t->image, t->block_index,
                                               plus(e, t->row, number(e, i)),
                                               plus(e, t->column, number(e, j)) };
-        bool row = open_edge(t, t->f->tile, index[2], i, type_extent(y, 2)),
-             column = open_edge(t, t->f->tile, index[3], j, type_extent(y, 3));
+        bool row = open_edge(t, t->f->tile, index[2], i, y->dims[2]),
+             column = open_edge(t, t->f->tile, index[3], j, y->dims[3]);
         const struct state_vector v = { t->s.result, index, value, { t->lane, t->s.lanes, NULL } };
         bool good = t->s.pool ? state_write_vector(&t->s, &v, t->square,
                                                    minus(e, in_square(t, i, j), t->lane))
@@ -316,8 +339,8 @@ static void write_windows(struct tiles *t)
                         plus(e, emit_op_int(e, LOOP_DIV, t->row, POOL), number(e, i)),
                         plus(e, emit_op_int(e, LOOP_DIV, t->column, POOL), number(e, j))
                 };
-                bool row = open_edge(t, tile, index[2], i, type_extent(y, 2)),
-                     column = open_edge(t, tile, index[3], j, type_extent(y, 3));
+                bool row = open_edge(t, tile, index[2], i, y->dims[2]),
+                     column = open_edge(t, tile, index[3], j, y->dims[3]);
                 struct loop_expr *best =
                         loop_splat(s->arena, s->lanes,
                                    emit_identity(e, kind, s->multiply->sum, s->multiply->sum));
@@ -337,8 +360,10 @@ static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_ex
 {
         struct emit *e = t->s.e;
         const struct type *y = op_result(t->s.op)->type;
-        int rows = type_extent(y, 2) < t->f->tile ? (int)type_extent(y, 2) : t->f->tile;
-        int columns = type_extent(y, 3) < t->f->tile ? (int)type_extent(y, 3) : t->f->tile;
+        const int64_t most[] = { dim_bound(op_module(t->s.op), y->dims[2]),
+                                 dim_bound(op_module(t->s.op), y->dims[3]) };
+        int rows = most[0] < t->f->tile ? (int)most[0] : t->f->tile;
+        int columns = most[1] < t->f->tile ? (int)most[1] : t->f->tile;
         const struct winograd_values values = { rows,         columns, load_product,
                                                 store_output, t,       t->s.has_fma };
         int64_t block = op_int(t->s.op, "block"), lanes = t->s.lanes;
@@ -454,8 +479,15 @@ static bool write_all(struct kernel_state *s)
         struct tiles *t = (struct tiles *)s;
         struct emit *e = s->e;
         const struct type *y = op_result(s->op)->type;
+        if (!dim_is_static(y->dims[2]))
+                t->open_rows = emit_let(e, "rows",
+                                        divided_up(e, emit_extent(e, y, 2), t->f->tile));
+        if (!dim_is_static(y->dims[3]))
+                t->open_columns = emit_let(e, "columns",
+                                           divided_up(e, emit_extent(e, y, 3), t->f->tile));
         if (!type_is_static(y))
-                t->open = emit_let(e, "all", times(e, emit_extent(e, y, 0), t->rows * t->columns));
+                t->open = emit_let(e, "all",
+                                   emit_op(e, LOOP_MUL, emit_extent(e, y, 0), image_of(t)));
         return has_phases(t) ? write_phases(t) : write_batches(t);
 }
 
@@ -482,7 +514,7 @@ static bool can_pool(const struct op *pool)
         for (int d = 0; d < x->rank; d++) {
                 int64_t extent = d == 2 || d == 3 ? POOL : 1;
                 if (window[d] != extent || strides[d] != extent || pads[d] || pads[x->rank + d] ||
-                    (extent > 1 && type_extent(x, d) % extent))
+                    (extent > 1 && (!dim_is_static(x->dims[d]) || type_extent(x, d) % extent)))
                         return false;
         }
         return op_result(pool)->type->element == x->element && op_all_ones(pool, "dilations");
@@ -500,8 +532,8 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common)
         t->s.write_all = write_all;
         t->f = winograd_find(op_int(op, "tile"));
         t->elements = t->f->size * t->f->size;
-        t->rows = divide_up(type_extent(y, 2), t->f->tile);
-        t->columns = divide_up(type_extent(y, 3), t->f->tile);
+        t->rows = divide_up(dim_bound(op_module(op), y->dims[2]), t->f->tile);
+        t->columns = divide_up(dim_bound(op_module(op), y->dims[3]), t->f->tile);
         t->all = dim_bound(op_module(op), y->dims[0]) * t->rows * t->columns;
         t->panels = type_extent(w, 1);
         t->channels = type_extent(w, 2);

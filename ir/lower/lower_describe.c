@@ -104,7 +104,7 @@ static double winograd_work(const struct op *op)
                outputs = (double)op_int(op, "outputs");
         double tiles = (double)dim_bound(op_module(op), y->dims[0]);
         for (int d = 2; d < 4; d++)
-                tiles *= (double)divide_up(type_extent(y, d), f->tile);
+                tiles *= (double)divide_up(dim_bound(op_module(op), y->dims[d]), f->tile);
         return tiles *
                (channels * winograd_flops(&f->input) + outputs * winograd_flops(&f->output) +
                 2 * channels * outputs * f->size * f->size);

@@ -96,9 +96,9 @@ static bool store_output(void *context, int row, int column, struct loop_expr *v
         return true;
 }
 
-static struct loop_expr *open_loop(struct tiles *t, const char *name, int64_t extent)
+static struct loop_expr *open_loop(struct tiles *t, const char *name, struct loop_expr *extent)
 {
-        return emit_for(t->e, name, emit_int(t->e, 0), emit_int(t->e, extent));
+        return emit_for(t->e, name, emit_int(t->e, 0), extent);
 }
 
 static void write_tiles(struct tiles *t)
@@ -108,16 +108,17 @@ static void write_tiles(struct tiles *t)
                                                store_input, t,          false };
         const struct winograd_values output = { t->f->tile,   t->f->tile, load_product,
                                                 store_output, t,          false };
-        t->image = open_loop(t, "n", dim_extent(t->y_dims[0]));
-        t->row = emit_op_int(e, LOOP_MUL, open_loop(t, "i", dim_extent(t->y_dims[2]) / t->f->tile),
-                             t->f->tile);
-        t->column = emit_op_int(
-                e, LOOP_MUL, open_loop(t, "j", dim_extent(t->y_dims[3]) / t->f->tile), t->f->tile);
-        t->channel = open_loop(t, "c", channels_of(t->op));
+        const int tile = t->f->tile;
+        struct loop_expr *rows = emit_op_int(e, LOOP_DIV, emit_dim(e, t->y_dims[2]), tile),
+                         *columns = emit_op_int(e, LOOP_DIV, emit_dim(e, t->y_dims[3]), tile);
+        t->image = open_loop(t, "n", emit_dim(e, t->y_dims[0]));
+        t->row = emit_op_int(e, LOOP_MUL, open_loop(t, "i", rows), tile);
+        t->column = emit_op_int(e, LOOP_MUL, open_loop(t, "j", columns), tile);
+        t->channel = open_loop(t, "c", emit_int(e, channels_of(t->op)));
         winograd_emit(e, &t->f->input, &input);
         emit_end(e);
-        t->block = open_loop(t, "m", dim_extent(t->y_dims[1]));
-        t->lane = open_loop(t, "l", dim_extent(t->y_dims[4]));
+        t->block = open_loop(t, "m", emit_dim(e, t->y_dims[1]));
+        t->lane = open_loop(t, "l", emit_dim(e, t->y_dims[4]));
         write_products(t);
         winograd_emit(e, &t->f->output, &output);
         for (int opened = 5; opened > 0; opened--)
@@ -137,9 +138,9 @@ struct loop_expr *element_convolve_winograd(struct emit *e, const struct op *op,
                 int64_t tile = t->f->tile, elements = (int64_t)t->f->size * t->f->size, all = 1;
                 for (int d = 0; d < y->rank; d++) {
                         bool spatial = d == 2 || d == 3;
-                        t->y_dims[d] = dim_of(spatial ? round_up(type_extent(y, d), tile)
-                                                      : type_extent(y, d));
-                        all *= dim_extent(t->y_dims[d]);
+                        t->y_dims[d] = spatial ? dim_round_up(op_module(op), y->dims[d], tile)
+                                               : y->dims[d];
+                        all *= dim_bound(op_module(op), t->y_dims[d]);
                 }
                 t->v = emit_scratch(e, "transformed", y->element, elements * channels_of(op));
                 t->m = emit_scratch(e, "products", y->element, elements);

@@ -407,8 +407,7 @@ bool relation_surrounds(const struct op *op, int64_t lows[RANK_MAX])
                 int64_t more;
                 lows[d] = -r.along[d].low;
                 if (r.along[d].kind != ALONG_AFFINE || lows[d] < 0 ||
-                    !dim_difference(op_module(op), y->dims[d], x->dims[d], &more) ||
-                    more < lows[d])
+                    !dim_exceeds(op_module(op), y->dims[d], x->dims[d], &more) || more < lows[d])
                         return false;
         }
         return true;

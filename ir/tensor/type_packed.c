@@ -4,21 +4,18 @@
 #include "ir/tensor/type_rules.h"
 #include "ir/tensor/winograd_tiles.h"
 
-/* Are all extents of x known that op asks for? A run may give those of images and, except where
- * results are computed in tiles, of positions. */
-static bool has_extents(const struct op *op, const struct type *x)
+/* Are all extents of x known that op asks for? A run may give those of images and positions. */
+static bool has_extents(const struct type *x)
 {
-        return op->code == OP_convolve_winograd
-                       ? type_is_static_from(x, 1)
-                       : x->kind == TYPE_TENSOR && dim_is_static(x->dims[1]) &&
-                                 dim_is_static(x->dims[x->rank - 1]);
+        return x->kind == TYPE_TENSOR && dim_is_static(x->dims[1]) &&
+               dim_is_static(x->dims[x->rank - 1]);
 }
 
 static bool check_static(struct module *m, const struct op *op, int least, struct diag *diag)
 {
         for (int i = 0; i < 2; i++)
                 if (operand_type(op, i)->rank < least ||
-                    !(i == 0 ? has_extents(op, operand_type(op, i))
+                    !(i == 0 ? has_extents(operand_type(op, i))
                              : type_is_static(operand_type(op, i))))
                         return rule_fail(op, diag,
                                          "operand %d is %s, want known extents, %d or more", i,
@@ -144,8 +141,25 @@ bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
                rule_shape(m, op, e, x->rank, dims, diag);
 }
 
-/* Returns the extent up to the end of the last tile. */
-static int64_t tiled(int64_t extent, int64_t tile) { return round_up(extent, tile); }
+/* Finds the rows (d = 0) or columns of the result: *extent, or, where that is 0, those of the
+ * result's type. Checks that x reaches to the end of the last tile. */
+static bool find_tiled(struct module *m, struct op *op, int d, int tile, dim_t *extent,
+                       struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0), *y = op->results[0].type;
+        const dim_t in = x->dims[2 + d];
+        if (dim_is(*extent, 0) && y && y->kind == TYPE_TENSOR && y->rank == x->rank &&
+            !dim_is_static(y->dims[2 + d]))
+                *extent = y->dims[2 + d];
+        int64_t most = dim_is_static(*extent) ? dim_extent(*extent) : 1, more;
+        const dim_t whole = dim_round_up(m, *extent, tile);
+        return (most >= 1 && most <= STEP_MAX && dim_difference(m, in, whole, &more) &&
+                more >= WINOGRAD_WINDOW - 1) ||
+               rule_fail(op, diag,
+                         "x is %s, want it to hold the windows of all %s of the result in tiles of "
+                         "%d",
+                         rule_type(m, x), d ? "columns" : "rows", tile);
+}
 
 /* x is [N, blocks, rows, columns, Bi], w [elements, panels, channels, vectors, lanes]. */
 bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
@@ -154,7 +168,7 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
                 return false;
         const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
         const struct winograd *f = winograd_find(op_int(op, "tile"));
-        int64_t rows = op_int(op, "rows"), columns = op_int(op, "columns");
+        dim_t spatial[] = { dim_of(op_int(op, "rows")), dim_of(op_int(op, "columns")) };
         int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
         if (!element_is_float(x->element) || element_info[x->element].compute != x->element)
                 return rule_fail(op, diag, "operands are %s, want f32 or f64",
@@ -168,13 +182,9 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
                         op, diag,
                         "operands are %s and %s, want five dimensions, of w the first %d",
                         rule_type(m, x), rule_type(m, w), f->size * f->size);
-        if (rows < 1 || columns < 1 || rows > STEP_MAX || columns > STEP_MAX ||
-            tiled(rows, f->tile) + 2 > type_extent(x, 2) ||
-            tiled(columns, f->tile) + 2 > type_extent(x, 3))
-                return rule_fail(op, diag,
-                                 "x is %s, want it to hold the windows of %lld rows and %lld "
-                                 "columns in tiles of %d",
-                                 rule_type(m, x), (long long)rows, (long long)columns, f->tile);
+        for (int d = 0; d < 2; d++)
+                if (!find_tiled(m, op, d, f->tile, &spatial[d], diag))
+                        return false;
         if (type_extent(w, 2) < 1 || type_extent(w, 2) > type_extent(x, 1) * type_extent(x, 4))
                 return rule_fail(op, diag, "w has %lld channels, want 1 to %lld",
                                  (long long)type_extent(w, 2),
@@ -191,7 +201,7 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
                                  (long long)type_extent(w, 1), (long long)panel,
                                  (long long)(blocks * block));
         return rule_shape(m, op, x->element, 5,
-                          (dim_t[]){ x->dims[0], dim_of(blocks), dim_of(rows), dim_of(columns),
+                          (dim_t[]){ x->dims[0], dim_of(blocks), spatial[0], spatial[1],
                                      dim_of(block) },
                           diag);
 }

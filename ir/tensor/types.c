@@ -258,6 +258,29 @@ bool dim_difference(const struct module *m, dim_t a, dim_t b, int64_t *differenc
         return same;
 }
 
+bool dim_exceeds(const struct module *m, dim_t a, dim_t b, int64_t *least)
+{
+        int64_t number;
+        if (dim_difference(m, a, b, least))
+                return true;
+        const dim_t base = dim_base(m, a, &number);
+        const struct dim_expr *e = dim_is_static(base) ? NULL : dim_term(m, base);
+        const bool times = e && e->kind == DIM_MUL && dim_is_static(e->b) && !dim_is_static(e->a);
+        const struct dim_expr *whole = times ? dim_term(m, e->a) : NULL;
+        if (!whole || whole->kind != DIM_DIV || !dim_equal(whole->b, e->b) ||
+            !dim_difference(m, whole->a, b, least))
+                return false;
+        *least += number - (dim_extent(e->b) - 1);      /* t / k * k is at least t - (k - 1). */
+        return true;
+}
+
+dim_t dim_round_up(struct module *m, dim_t d, int64_t multiple)
+{
+        const dim_t more = dim_binary(m, DIM_ADD, d, dim_of(multiple - 1));
+        return dim_binary(m, DIM_MUL, dim_binary(m, DIM_DIV, more, dim_of(multiple)),
+                          dim_of(multiple));
+}
+
 int64_t dim_bound(const struct module *m, dim_t d)
 {
         return dim_is_static(d) ? dim_extent(d) : dim_term(m, d)->bound;

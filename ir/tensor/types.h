@@ -74,6 +74,9 @@ int64_t dim_bound(const struct module *m, dim_t d);       /* Returns the upper b
 int64_t dim_least(const struct module *m, dim_t d);       /* Returns a lower bound, at least 0. */
 /* Is a in every run b and a number, *difference, which may be negative? False: nobody knows. */
 bool dim_difference(const struct module *m, dim_t a, dim_t b, int64_t *difference);
+/* Is a in every run at least b and a number, *least, which may be negative? False: nobody knows. */
+bool dim_exceeds(const struct module *m, dim_t a, dim_t b, int64_t *least);
+dim_t dim_round_up(struct module *m, dim_t d, int64_t multiple);
 /* Makes a symbol an extent that a run gives, in [least, most]. Returns false, and changes nothing,
  * where that is not within the symbol's bounds. */
 bool dim_at_run(struct module *m, int symbol, int64_t least, int64_t most);

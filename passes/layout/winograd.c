@@ -108,15 +108,17 @@ static struct value *transform_weights(struct module *m, const struct constant *
 
 /* Returns x with at least this many rows and columns, and zeros behind it. Where x is a pad, that
  * pad is made larger. */
-static struct value *extend(struct builder *b, struct value *x, int64_t rows, int64_t columns)
+static struct value *extend(struct builder *b, struct value *x, dim_t rows, dim_t columns)
 {
-        int64_t low[RANK_MAX] = { 0 };
+        int64_t low[RANK_MAX] = { 0 }, more;
+        const dim_t wanted[] = { rows, columns };
         dim_t dims[5];
         memcpy(dims, x->type->dims, sizeof dims);
-        if (dim_extent(dims[2]) >= rows && dim_extent(dims[3]) >= columns)
+        for (int d = 0; d < 2; d++)
+                if (!dim_difference(b->m, dims[2 + d], wanted[d], &more) || more < 0)
+                        dims[2 + d] = wanted[d];
+        if (dim_equal(dims[2], x->type->dims[2]) && dim_equal(dims[3], x->type->dims[3]))
                 return x;
-        dims[2] = dim_of(dim_extent(dims[2]) > rows ? dim_extent(dims[2]) : rows);
-        dims[3] = dim_of(dim_extent(dims[3]) > columns ? dim_extent(dims[3]) : columns);
         if (op_is(x, OP_pad) && relation_surrounds_zeros(x->op, low))
                 x = op_operand(x->op, 0);
         else
@@ -143,7 +145,7 @@ static bool is_whole(const struct value *v)
 static bool can_be_tiled(const struct op *op, const struct target *target)
 {
         const struct op *owner = op->region->owner;
-        if (op->code != OP_convolve_packed || op->schedule || !op_is_static_inside(op) ||
+        if (op->code != OP_convolve_packed || op->schedule ||
             (owner && owner->code == OP_fusion))
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
@@ -166,10 +168,11 @@ static bool replace(struct op *op, const struct winograd *f, const struct pass_c
                              .location = op->location,
                              .diag = context->diag };
         const dim_t *y = op_result(op)->type->dims;
-        int64_t rows = round_up(dim_extent(y[2]), f->tile),
-                columns = round_up(dim_extent(y[3]), f->tile);
-        struct value *x = extend(&b, op_operand(op, 0), rows + WINOGRAD_WINDOW - 1,
-                                 columns + WINOGRAD_WINDOW - 1);
+        dim_t whole[2];
+        for (int d = 0; d < 2; d++)
+                whole[d] = dim_binary(m, DIM_ADD, dim_round_up(m, y[2 + d], f->tile),
+                                      dim_of(WINOGRAD_WINDOW - 1));
+        struct value *x = extend(&b, op_operand(op, 0), whole[0], whole[1]);
         const struct type *w = op_operand(op, 1)->type;
         int64_t line = schedule_winograd_line(packed_lanes(op_operand(op, 0)->type, w),
                                               context->target),
@@ -179,12 +182,14 @@ static bool replace(struct op *op, const struct winograd *f, const struct pass_c
                                   outputs, schedule_winograd_panel(outputs / line) * line);
         struct attr *attrs = attrs_new(m, OP_convolve_winograd);
         attr_set(attrs, OP_convolve_winograd, "tile", f->tile);
-        attr_set(attrs, OP_convolve_winograd, "rows", dim_extent(y[2]));
-        attr_set(attrs, OP_convolve_winograd, "columns", dim_extent(y[3]));
+        attr_set(attrs, OP_convolve_winograd, "rows",
+                 dim_is_static(y[2]) ? dim_extent(y[2]) : 0);
+        attr_set(attrs, OP_convolve_winograd, "columns",
+                 dim_is_static(y[3]) ? dim_extent(y[3]) : 0);
         attr_set(attrs, OP_convolve_winograd, "outputs", op_int(op, "outputs"));
         attr_set(attrs, OP_convolve_winograd, "block", op_int(op, "block"));
         struct value *result = x ? value_build(&b, OP_convolve_winograd, (struct value *[]){ x, u },
-                                               2, attrs, NULL)
+                                               2, attrs, op_result(op)->type)
                                  : NULL;
         if (!result)
                 return false;
