@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The elements of a value lie in a buffer at an offset, and a stride for each of its dimensions,
- * both in elements of a buffer, and both maybe of terms whose values a run gives. Moves (slice, transpose, reshape, pad) change offset and strides
- * only. */
+ * both in elements of a buffer, and both maybe of terms whose values a run gives. Moves (slice,
+ * transpose, reshape, pad) change offset and strides only. */
 #ifndef KERNELS_ACCESS_H
 #define KERNELS_ACCESS_H
 

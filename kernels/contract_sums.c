@@ -325,7 +325,8 @@ void tile_add(const struct tile *of, const struct sum_loop *loops, int count,
                 struct loop_expr *k =
                         open_shares(&t, loops[i].name, number(e, 0), number(e, loops[i].extent), 1,
                                     i == partial.loop ? partial.share : 0);
-                x_at = emit_let(e, "xi", plus(e, x_at, along(e, k, loops[i].x_step, loops[i].x_pitch)));
+                x_at = emit_let(e, "xi",
+                                plus(e, x_at, along(e, k, loops[i].x_step, loops[i].x_pitch)));
                 w_number = plus(e, w_number, times(e, k, loops[i].number_step));
                 outermost = i ? outermost : k;
         }

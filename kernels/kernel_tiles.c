@@ -171,7 +171,8 @@ static bool open_each_tile(struct kernel_state *s, struct loop_expr *from, struc
                                 ? s->open
                                 : emit_let(e, "end",
                                            minimum(e, times(e, to, s->column.size), s->open));
-                return state_open_row(s, 1, times(e, from, s->column.size), end, number(e, 0), tile);
+                return state_open_row(s, 1, times(e, from, s->column.size), end, number(e, 0),
+                                      tile);
         }
         for (int r = 1; r >= 0 && good; r--) {
                 struct loop_expr *row;

@@ -254,6 +254,14 @@ static bool is_small(const struct windows *w)
         return clipped <= CLIPPED_MAX;
 }
 
+bool windows_serve(const struct op *op, const struct target *target)
+{
+        (void)target;
+        const struct type *y = op_result(op)->type;
+        return type_is_static_from(y, 1) || (y->rank > 2 && dim_is_static(y->dims[1]) &&
+                                             dim_is_static(y->dims[y->rank - 1]));
+}
+
 struct kernel_state *windows_prepare(const struct kernel_state *common)
 {
         struct windows *w = ARENA_NEW(common->arena, struct windows);

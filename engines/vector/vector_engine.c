@@ -35,6 +35,7 @@ static const struct lowering lowerings[] = {
           .positions = true },
         { .code = OP_reduce_window,
           .reads = READS(F32) | READS(BF16) | READS(F16),
+          .serves = windows_serve,
           .prepare = windows_prepare,
           .choose = windows_choose,
           .images = true,

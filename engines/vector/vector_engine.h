@@ -10,6 +10,8 @@
 struct kernel_state *lanes_prepare(const struct kernel_state *common);
 struct kernel_state *winograd_prepare(const struct kernel_state *common);
 struct kernel_state *windows_prepare(const struct kernel_state *common);
+/* Are channels and lanes known? */
+bool windows_serve(const struct op *op, const struct target *target);
 struct kernel_state *blocks_prepare(const struct kernel_state *common);
 
 struct schedule lanes_choose(const struct op *op, const struct schedule_machine *machine,

@@ -149,8 +149,8 @@ static bool is_multiple(const struct module *m, dim_t d, int64_t k)
         return e->kind == DIM_MUL && dim_is_static(e->b) && dim_extent(e->b) % k == 0;
 }
 
-/* Rewrites (x + 3) - 1 to x + 2, (x * 4 + 1) / 2 to x * 2, and the like, so that sequences of literals stay short. Returns
- * true when *out is the result. */
+/* Rewrites (x + 3) - 1 to x + 2, (x * 4 + 1) / 2 to x * 2, and the like, so that sequences of
+ * literals stay short. Returns true when *out is the result. */
 static bool dim_reassociate(struct module *m, enum dim_kind kind, dim_t a, int64_t k, dim_t *out)
 {
         const struct dim_expr *e = dim_term(m, a);
