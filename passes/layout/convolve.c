@@ -615,6 +615,10 @@ bool layout_convolve(struct layout *l, struct op *op)
                 .channels = type_elements(c.w->type) / type_extent(c.w->type, 0)
         };
         c.multiply = multiply_of_product(l->context, layout_multiply(l, op, c.w), &product);
+        if (c.multiply && c.multiply->registers && !op_is_static_inside(op))
+                c.multiply = multiply_in_vectors(l->context, c.multiply->x.memory,
+                                                 c.multiply->w.memory,
+                                                 multiply_limit(op_operand(op, 1)));
         if (!c.multiply && needs_multiply(l, op))
                 return layout_refuse(l, REMARK_layout_multiply);
         if (is_depthwise(&c) && !layout_lanes_sum(l, op))

@@ -122,7 +122,10 @@ static bool convert(struct layout *l, struct op *op)
         l->b.region = op->region;
         l->b.before = op;
         l->b.location = op->location;
-        if (!(l->open ? are_channels_known(op) : op_is_static(op))) {
+        const bool known = l->positions ? are_channels_known(op)
+                           : l->open    ? op_is_static_inside(op)
+                                        : op_is_static(op);
+        if (!known) {
                 /* A run may give how many rows there are. */
                 l->why = REMARK_layout_empty;
                 return l->open && (op->code == OP_dot          ? layout_dot(l, op)
@@ -269,6 +272,7 @@ int pass_layout(struct function *f, struct pass_context *context)
                                            : target_block(context->target),
                             .in_rows = tiles != NULL,
                             .open = kernels_open(OP_convolve_packed, context->target),
+                            .positions = kernels_open(OP_convolve_lanes, context->target),
                             .b = { .m = f->module, .diag = context->diag } };
         if (joins)
                 layout_join_products(&l, &f->body);

@@ -40,7 +40,8 @@ struct layout {
                                          * line, or of a longer vector; where contractions read
                                          * bf16, the channels of a hardware tile's row. */
         bool in_rows;                   /* A block is a row of a hardware tile. */
-        bool open;                      /* Kernels multiply as many rows as a run gives. */
+        bool open;                      /* Kernels multiply as many rows as a run gives, */
+        bool positions;                 /* and go over as many positions. */
         struct arena *arena;
         struct value **formed;          /* The scratch of these values is set. */
         int formed_count;
