@@ -26,7 +26,7 @@ struct attention {
          * row) and the result is divided by the sum, as in a softmax; or NULL. */
         struct value *sum;
         /* These are exp(score - largest score of the row), where the shares are these divided by
-         * their sum; or NULL. */
+         * their sum, or times its reciprocal; or NULL. */
         struct value *powers;
         /* The result of the second product's epilogue, before the moves at the end of the kernel; y
          * says where these moves store it. */

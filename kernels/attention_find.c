@@ -232,13 +232,18 @@ static struct value *find_sum(const struct attention *a)
 
 static struct value *find_powers(const struct attention *a)
 {
-        struct value *powers = op_is(a->shares, OP_div) ? op_operand(a->shares->op, 0) : NULL;
+        const bool times = op_is(a->shares, OP_mul);      /* By the reciprocal of the sum. */
+        struct value *powers = times || op_is(a->shares, OP_div) ? op_operand(a->shares->op, 0)
+                                                                 : NULL;
         const struct value *x =
                 powers && op_is(powers, OP_exp) ? op_operand(powers->op, 0) : NULL;
         if (!x || !op_is(x, OP_sub) || op_operand(x->op, 0) != a->scores)
                 return NULL;
         struct value *largest = spread_of(a, op_operand(x->op, 1)),
                      *sum = spread_of(a, op_operand(a->shares->op, 1));
+        sum = sum && times ? reshaped(sum) : sum;
+        if (sum && times)
+                sum = op_is(sum, OP_reciprocal) ? op_operand(sum->op, 0) : NULL;
         return largest && sum && reduces_row(a, reshaped(largest), a->scores, REDUCE_max) &&
                                reduces_row(a, reshaped(sum), powers, REDUCE_sum)
                        ? powers

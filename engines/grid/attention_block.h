@@ -21,6 +21,12 @@ struct block {
                                          * iterations at a time. */
         struct access q, k, v;          /* The operands lie here: q is [.., group, row, channel], k
                                          * and v are [group, column, channel]. */
+        bool by_elements;               /* Products are of matrices (dot), whose elements lanes
+                                         * compute and store in shared memory, in place of
+                                         * copies. */
+        /* A run gives this many rows and columns, at most as many as the tile counts on; NULL:
+         * their number is constant. */
+        struct loop_expr *open_rows, *open_columns;
         struct loop_buffer *query, *key, *value, *result;
         struct loop_buffer *qs, *ks, *vs;         /* These hold queries, keys and values in shared
                                                    * memory. */
@@ -34,17 +40,31 @@ struct block {
         struct loop_variable *acc, *tile;
         struct loop_variable *shares;   /* Warp groups multiply these by the values; other warps
                                          * multiply `tile`. */
+        struct loop_expr *image;        /* The scores have this index of their first dimension. */
         struct loop_expr *group, *first, *warp;   /* The variables are the group, the block's first
                                                    * row, and the warp. */
         struct loop_expr *number, *key_at;        /* The iteration has this number, and the warp
                                                    * begins at this column of it. */
 };
 
+/* Return the columns and rows of scores, or at most so many. */
 static inline int64_t columns_of(const struct block *b)
 {
-        return type_extent(b->a.scores->type, COLUMN);
+        return dim_bound(op_module(b->a.first), b->a.scores->type->dims[COLUMN]);
 }
-static inline int64_t rows_of(const struct block *b) { return type_extent(b->a.scores->type, ROW); }
+static inline int64_t rows_of(const struct block *b)
+{
+        return dim_bound(op_module(b->a.first), b->a.scores->type->dims[ROW]);
+}
+/* May the last block have fewer rows, and the last iteration fewer columns? */
+static inline bool some_rows(const struct block *b)
+{
+        return b->open_rows || rows_of(b) % b->t.rows;
+}
+static inline bool some_columns(const struct block *b)
+{
+        return b->open_columns || columns_of(b) % attention_tile_keys(&b->t);
+}
 /* Returns the elements of a row of queries in shared memory. The padding puts eight rows into
  * different banks. */
 static inline int64_t query_row(const struct attention_tile *t) { return t->depth + t->group; }
@@ -75,6 +95,16 @@ static inline void begin_warps(struct block *b)
 static inline struct loop_expr *less(struct block *b, struct loop_expr *x, int64_t y)
 {
         return emit_op(b->e, LOOP_LT, x, number(b->e, y));
+}
+/* Is it a row, a column, of the scores? */
+static inline struct loop_expr *is_row(struct block *b, struct loop_expr *row)
+{
+        return b->open_rows ? emit_op(b->e, LOOP_LT, row, b->open_rows) : less(b, row, rows_of(b));
+}
+static inline struct loop_expr *is_column(struct block *b, struct loop_expr *column)
+{
+        return b->open_columns ? emit_op(b->e, LOOP_LT, column, b->open_columns)
+                               : less(b, column, columns_of(b));
 }
 static inline struct loop_stmt *add(struct block *b, enum loop_stmt_kind kind)
 {
@@ -146,6 +176,9 @@ void attention_results(struct block *b);
 /* Finds where the queries, keys and values lie. Returns false where they cannot be copied in words
  * of 16 bytes. */
 bool attention_operands(struct block *b, const struct region *region);
+/* Allocates an array in the registers of a lane (attention_lanes.c). */
+struct loop_buffer *attention_values(struct block *b, const char *name, enum element element,
+                                     int64_t count);
 /* Within a loop over warps, opens loops over an index space of `rank` extents (at most SHARE_RANK),
  * shared by the lanes of the block: neighbouring lanes get neighbours in the last dimensions.
  * Returns how many scopes the caller must end with emit_end. */

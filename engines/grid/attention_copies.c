@@ -100,6 +100,61 @@ static void copy(struct block *b, struct loop_buffer *to, struct loop_expr *at,
                 emit_end(b->e);
 }
 
+/* Channels of a row, or of a column, of an operand of a product, from `channel` on. */
+struct channels {
+        const struct op *product;
+        int operand;
+        struct loop_expr *free, *channel;
+};
+
+/* Returns channel number c of them, as the multiply reads it. */
+static struct loop_expr *value_of(struct block *b, const struct channels *x, struct loop_expr *c)
+{
+        struct emit *e = b->e;
+        struct loop_expr *index[RANK_MAX];
+        const struct value *v = op_operand(x->product, x->operand);
+        const int64_t *batch = op_ints(x->product, x->operand ? "batch_b" : "batch_a", NULL),
+                      *contract = op_ints(x->product, x->operand ? "contract_b" : "contract_a",
+                                          NULL);
+        /* Values are contracted over columns; queries and keys over channels. */
+        const bool values = x->product == b->a.second;
+        for (int d = 0; d < v->type->rank; d++)
+                index[d] = values ? plus(e, x->channel, c) : x->free;
+        index[batch[0]] = b->image;
+        index[batch[1]] = b->group;
+        index[contract[0]] = values ? x->free : plus(e, x->channel, c);
+        return emit_element(e, v, index);
+}
+
+/* Computes a word, all of its elements before the first is stored; zeros where it is not there. */
+static void compute(struct block *b, struct loop_buffer *to, struct loop_expr *at,
+                    struct channels x, struct loop_expr *there, int opened)
+{
+        struct emit *e = b->e;
+        x.channel = emit_let(e, "channel", x.channel);
+        at = emit_let(e, "to", at);
+        const enum element element = to->element;
+        struct loop_buffer *word = attention_values(b, "word", element, b->t.group);
+        if (there) {
+                struct loop_expr *c = emit_grid(e, "c", FOR_UNROLL, b->t.group);
+                const enum element in = element_info[element].compute;
+                emit_store(e, word, c, loop_literal(e->arena, LOOP_TYPE(in), (union scalar){ 0 }));
+                emit_end(e);
+                emit_if(e, there);
+        }
+        struct loop_expr *c = emit_grid(e, "c", FOR_UNROLL, b->t.group);
+        emit_store(e, word, c,
+                   loop_cast(e->arena, element_info[element].compute, value_of(b, &x, c)));
+        emit_end(e);
+        if (there)
+                emit_end(e);
+        c = emit_grid(e, "c", FOR_UNROLL, b->t.group);
+        emit_store(e, to, plus(e, at, c), loop_load(e->arena, word, c));
+        emit_end(e);
+        while (opened--)
+                emit_end(e);
+}
+
 /* Returns where word index[2] of swizzle line index[1] lies for row (or column) index[0] of
  * `rows`. */
 static struct loop_expr *in_line(struct block *b, struct loop_expr *const *index, int64_t rows)
@@ -138,7 +193,7 @@ static void copy_query_lines(struct block *b)
         struct loop_expr *r = emit_let(e, "r", plus(e, b->first, index[0]));
         copy(b, b->qs, in_line(b, index, t->rows), b->query,
              plus(e, query_at(b, r), channel_in_line(b, index)),
-             rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
+             some_rows(b) ? emit_let(e, "there", is_row(b, r)) : NULL, opened);
 }
 
 void attention_copy_queries(struct block *b)
@@ -153,10 +208,13 @@ void attention_copy_queries(struct block *b)
         const int opened =
                 attention_share(b, 2, (const int64_t[]){ t->rows, t->depth / t->group }, index);
         struct loop_expr *c = times(e, index[1], t->group),
-                         *r = emit_let(e, "r", plus(e, b->first, index[0]));
-        copy(b, b->qs, plus(e, times(e, index[0], query_row(t)), c), b->query,
-             plus(e, query_at(b, r), c),
-             rows_of(b) % t->rows ? emit_let(e, "there", less(b, r, rows_of(b))) : NULL, opened);
+                         *r = emit_let(e, "r", plus(e, b->first, index[0])),
+                         *there = some_rows(b) ? emit_let(e, "there", is_row(b, r)) : NULL,
+                         *to = plus(e, times(e, index[0], query_row(t)), c);
+        if (b->by_elements)
+                compute(b, b->qs, to, (struct channels){ b->a.first, 0, r, c }, there, opened);
+        else
+                copy(b, b->qs, to, b->query, plus(e, query_at(b, r), c), there, opened);
 }
 
 /* Copies column `key` of an iteration, from channel c on, to `at` in the iteration's stage. */
@@ -168,15 +226,23 @@ static void copy_column(struct block *b, struct loop_buffer *to, struct loop_exp
         struct emit *e = b->e;
         const int keys = attention_tile_keys(&b->t);
         struct loop_expr *column = plus(e, times(e, iteration, keys), key);
-        struct loop_expr *place =
-                plus(e, number(e, x->offset),
-                     plus(e, times(e, b->group, x->stride[0]), times(e, column, x->stride[1])));
         at = plus(e,
                   times(e, emit_op_int(e, LOOP_REM, iteration, b->stages), to->extent / b->stages),
                   at);
+        if (b->by_elements) {
+                const bool values = to == b->vs;
+                column = emit_let(e, "column", column);
+                compute(b, to, at,
+                        (struct channels){ values ? b->a.second : b->a.first, 1, column, c },
+                        some_columns(b) ? emit_let(e, "there", is_column(b, column)) : NULL,
+                        opened);
+                return;
+        }
+        struct loop_expr *place =
+                plus(e, number(e, x->offset),
+                     plus(e, times(e, b->group, x->stride[0]), times(e, column, x->stride[1])));
         copy(b, to, at, from, plus(e, place, c),
-             columns_of(b) % keys ? emit_let(e, "there", less(b, column, columns_of(b))) : NULL,
-             opened);
+             some_columns(b) ? emit_let(e, "there", is_column(b, column)) : NULL, opened);
 }
 
 static void copy_column_lines(struct block *b, struct loop_buffer *to, struct loop_buffer *from,

@@ -51,8 +51,8 @@ static struct loop_expr *begin_lanes(struct block *b)
 }
 
 /* Allocates an array in the registers of a lane. */
-static struct loop_buffer *new_values(struct block *b, const char *name, enum element element,
-                                      int64_t count)
+struct loop_buffer *attention_values(struct block *b, const char *name, enum element element,
+                                     int64_t count)
 {
         struct loop_buffer *values = ARENA_NEW(b->e->arena, struct loop_buffer);
         *values = (struct loop_buffer){ .name = emit_name(b->e, name),
@@ -86,7 +86,7 @@ static struct own begin_own(struct block *b, struct loop_variable *tile)
 {
         struct emit *e = b->e;
         struct own o = { .tile = tile, .lane = emit_grid(e, "lane", FOR_GPU_LANE, GRID_LANES) };
-        o.values = new_values(b, "own", E_F32,
+        o.values = attention_values(b, "own", E_F32,
                               (int64_t)tile->rows / TILE_OWN_ROWS * tile->columns * TILE_OWN);
         o.first = emit_let(e, "quad", emit_op_int(e, LOOP_DIV, o.lane, TILE_ROW_LANES));
         o.pair = emit_let(e, "pair", emit_op_int(e, LOOP_REM, o.lane, TILE_ROW_LANES));
@@ -128,14 +128,13 @@ static struct loop_expr *each_entry(struct block *b, const struct own *o, struct
 static int if_there(struct block *b, const struct own *o, struct loop_expr *key,
                     struct loop_variable **score)
 {
-        const bool rows = rows_of(b) % b->t.rows,
-                   keys = key && columns_of(b) % attention_tile_keys(&b->t);
+        const bool rows = some_rows(b), keys = key && some_columns(b);
         if (score && (rows || keys))
                 *score = emit_var(b->e, "score", LOOP_TYPE(E_F32), float_number(b, -INFINITY));
         if (rows)
-                emit_if(b->e, less(b, o->row, rows_of(b)));
+                emit_if(b->e, is_row(b, o->row));
         if (keys)
-                emit_if(b->e, less(b, key, columns_of(b)));
+                emit_if(b->e, is_column(b, key));
         return rows + keys;
 }
 
@@ -172,7 +171,7 @@ static struct loop_buffer *begin_of_rows(struct block *b, struct own *o, const c
                                                                     struct loop_expr *at))
 {
         struct loop_buffer *of_rows =
-                new_values(b, name, E_F32, o->tile->rows / (TILE_OWN_ROWS / 2));
+                attention_values(b, name, E_F32, o->tile->rows / (TILE_OWN_ROWS / 2));
         each_row(b, o);
         emit_store(b->e, of_rows, o->i, known(b, o->at));
         emit_end(b->e);
@@ -206,7 +205,7 @@ void attention_scores(struct block *b)
         struct loop_variable *best = emit_var(e, "best", LOOP_TYPE(E_F32), load(b, most, o.i));
         struct loop_expr *column, *entry = each_entry(b, &o, &column),
                                   *key = emit_let(e, "key", plus(e, b->key_at, column));
-        struct loop_expr *const index[RANK] = { number(e, 0), b->group, o.row, key };
+        struct loop_expr *const index[RANK] = { b->image, b->group, o.row, key };
         struct loop_variable *some = NULL;
         const int opened = if_there(b, &o, key, &some);
         place_own(b, op_result(b->a.first), &o, entry);
@@ -234,7 +233,7 @@ void attention_shares(struct block *b)
         /* Shares that are rounded before they are multiplied need a less exact exponential. */
         const char *function = b->t.bytes < (int)sizeof(float) ? "exp_share" : "exp_negative";
         struct loop_buffer *bests = begin_of_rows(b, &o, "most", best_of_lanes),
-                           *sums = new_values(b, "sums", E_F32, bests->extent);
+                           *sums = attention_values(b, "sums", E_F32, bests->extent);
         each_row(b, &o);
         struct loop_expr *best = emit_let(e, "best", load(b, bests, o.i));
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));
@@ -314,10 +313,12 @@ void attention_leave_part(struct block *b)
 static struct loop_expr *result_at(struct block *b, struct loop_expr *const *index)
 {
         const struct access *y = &b->a.y;
-        const struct emit_place to = { .buffer = b->result,
-                                       .start = number(b->e, y->offset),
-                                       .stride = { 0, y->stride[GROUP], y->stride[ROW],
-                                                   y->stride[COLUMN] } };
+        struct emit_place to = { .buffer = b->result, .start = number(b->e, y->offset) };
+        for (int d = 0; d < RANK; d++) {
+                to.stride[d] = y->stride[d];
+                if (!access_is_known(y, d))
+                        to.pitch[d] = times(b->e, emit_dim(b->e, y->pitch[d]), y->stride[d]);
+        }
         return emit_at(b->e, &to, RANK, index);
 }
 
@@ -328,14 +329,22 @@ static void write_results(struct block *b)
         struct emit *e = b->e;
         begin_warps(b);
         struct own o = begin_own(b, b->acc);
-        struct loop_buffer *values = new_values(b, "values", b->result->element, o.values->extent);
-        emit_local(e, b->a.sum)->place = &b->sum;
+        struct loop_buffer *values =
+                attention_values(b, "values", b->result->element, o.values->extent);
+        if (b->a.sum)
+                emit_local(e, b->a.sum)->place = &b->sum;
         for (int stores = 0; stores < 2; stores++) {
                 each_row(b, &o);
+                struct loop_expr *sum =
+                        b->a.sum || stores ? NULL
+                                           : emit_let(e, "sum", load(b, b->sum.buffer, o.at));
                 int opened = if_there(b, &o, NULL, NULL) + 2;
                 struct loop_expr *d, *entry = each_entry(b, &o, &d),
-                                     *const index[RANK] = { number(e, 0), b->group, o.row, d };
+                                     *const index[RANK] = { b->image, b->group, o.row, d };
                 place_own(b, op_result(b->a.second), &o, entry);
+                if (sum)
+                        emit_store(e, o.values, entry,
+                                   emit_op(e, LOOP_DIV, load(b, o.values, entry), sum));
                 if (stores)
                         emit_store(e, b->result, result_at(b, index), load(b, values, entry));
                 else
@@ -372,31 +381,35 @@ static void join_parts(struct block *b)
         struct loop_expr *at = emit_let(e, "at", index[0]),
                          *row = emit_let(e, "r", plus(e, b->first, at)),
                          *first = emit_let(e, "column", times(e, index[1], SIDE));
-        if (rows_of(b) % b->t.rows) {
-                emit_if(e, less(b, row, rows_of(b)));
+        if (some_rows(b)) {
+                emit_if(e, is_row(b, row));
                 opened++;
         }
-        b->sum = (struct emit_place){ .buffer = new_values(b, "total", E_F32, 1),
+        b->sum = (struct emit_place){ .buffer = attention_values(b, "total", E_F32, 1),
                                       .start = number(e, 0) };
-        emit_store(e, b->sum.buffer, number(e, 0), sum_of_parts(b, sum.buffer, at));
-        emit_local(e, b->a.sum)->place = &b->sum;
-        struct own o = { .values = new_values(b, "own", E_F32, SIDE) };
+        struct loop_expr *total = emit_let(e, "all", sum_of_parts(b, sum.buffer, at));
+        emit_store(e, b->sum.buffer, number(e, 0), total);
+        if (b->a.sum)
+                emit_local(e, b->a.sum)->place = &b->sum;
+        struct own o = { .values = attention_values(b, "own", E_F32, SIDE) };
         struct loop_expr *from = emit_let(e, "from",
                                           plus(e, times(e, at, joined_row(&b->t)), first)),
                          *sums[SIDE];
         for (int i = 0; i < SIDE; i++)
                 sums[i] =
                         emit_let(e, "sum", sum_of_parts(b, b->joined, plus(e, from, number(e, i))));
+        for (int i = 0; i < SIDE && !b->a.sum; i++)
+                sums[i] = emit_let(e, "share", emit_op(e, LOOP_DIV, sums[i], total));
         for (int i = 0; i < SIDE; i++)
                 emit_store(e, o.values, number(e, i), sums[i]);
         for (int i = 0; i < SIDE; i++) {
-                struct loop_expr *const of[RANK] = { number(e, 0), b->group, row,
+                struct loop_expr *const of[RANK] = { b->image, b->group, row,
                                                      plus(e, first, number(e, i)) };
                 place_own(b, op_result(b->a.second), &o, number(e, i));
                 results[i] = emit_let(e, "result", emit_element(e, b->a.result, of));
         }
         for (int i = 0; i < SIDE; i++) {
-                struct loop_expr *const of[RANK] = { number(e, 0), b->group, row,
+                struct loop_expr *const of[RANK] = { b->image, b->group, row,
                                                      plus(e, first, number(e, i)) };
                 emit_store(e, b->result, result_at(b, of), results[i]);
         }

@@ -19,7 +19,10 @@
  * and Gimelshein, arXiv 1805.02867; Dao, arXiv 2307.08691), and blocks that the mask hides are
  * skipped as there. The element functions of the fusion compute what scores and sums become. Keys
  * and values are not packed: copies of 16 bytes put the words of keys where MMA reads them, and
- * values are read transposed. */
+ * values are read transposed.
+ *
+ * Products of matrices (dot), of as many rows and keys as a run gives, go the same way, but for
+ * their operands: lanes compute these and store them in shared memory. */
 #include "engines/grid/grid_engine.h"
 #include "engines/grid/attention_block.h"
 #include "ir/tensor/packed_multiply.h"
@@ -35,22 +38,60 @@ static const struct multiply *multiply_of(const struct op *op, const struct targ
         return m && m->x.source == SOURCE_WARP ? m : NULL;
 }
 
+/* Returns the multiply for products of matrices. */
+static const struct multiply *multiply_of_matrices(const struct attention *a,
+                                                   const struct target *target)
+{
+        const enum element x = op_operand(a->first, 0)->type->element;
+        const struct multiply *m;
+        if (op_operand(a->first, 1)->type->element != x ||
+            op_operand(a->second, 1)->type->element != x)
+                return NULL;
+        for (int i = 0; (m = multiply_at(target, i)); i++)
+                if (m->x.source == SOURCE_WARP && m->sum == E_F32 && m->x.memory == x &&
+                    m->w.memory == x)
+                        return m;
+        return NULL;
+}
+
+/* Do the products of matrices have the dimensions that are computed so? */
+static bool are_matrices(const struct attention *a)
+{
+        const struct type *scores = a->scores->type, *k = op_operand(a->first, 1)->type,
+                          *v = op_operand(a->second, 1)->type;
+        int count_a, count_b;
+        op_ints(a->first, "batch_a", &count_a);
+        op_ints(a->second, "batch_b", &count_b);
+        return scores->rank == RANK && count_a == 2 && count_b == 2 && k->rank == RANK &&
+               v->rank == RANK &&
+               (a->shares == a->multiplied ||
+                (op_is(a->multiplied, OP_cast) &&
+                 op_operand(a->multiplied->op, 0) == a->shares)) &&
+               dim_is_static(scores->dims[0]) && dim_is_static(scores->dims[GROUP]);
+}
+
 bool attention_tile_of(const struct attention *a, const struct target *target,
                        const struct schedule_grid *s, struct attention_tile *t)
 {
+        const bool matrices = a->first->code == OP_dot;
         if (s->warp_group)
-                return attention_group_of(a, target, s, t);
-        const struct multiply *m = multiply_of(a->first, target);
+                return !matrices && attention_group_of(a, target, s, t);
+        const struct multiply *m = matrices ? multiply_of_matrices(a, target)
+                                            : multiply_of(a->first, target);
         const struct type *x = op_operand(a->first, 0)->type, *scores = a->scores->type;
-        if (!m || multiply_of(a->second, target) != m || m->sum != E_F32 ||
-            !dim_equal(x->dims[GROUP], scores->dims[GROUP]) ||
-            !dim_equal(x->dims[ROW], scores->dims[ROW]))
+        if (matrices ? !m || !are_matrices(a)
+                     : !m || multiply_of(a->second, target) != m || m->sum != E_F32 ||
+                               !dim_equal(x->dims[GROUP], scores->dims[GROUP]) ||
+                               !dim_equal(x->dims[ROW], scores->dims[ROW]))
+                return false;
+        const dim_t depth = x->dims[matrices ? *op_ints(a->first, "contract_a", NULL) : COLUMN];
+        if (!dim_is_static(depth) || !dim_is_static(op_result(a->second)->type->dims[COLUMN]))
                 return false;
         *t = (struct attention_tile){ .rows = s->tile,
                                       .warps = s->warps,
                                       .parts = s->parts,
                                       .keys = s->keys,
-                                      .depth = (int)type_extent(x, COLUMN),
+                                      .depth = (int)dim_extent(depth),
                                       .width = (int)type_extent(op_result(a->second)->type, COLUMN),
                                       .fragment = m->positions,
                                       .lanes = m->outputs,
@@ -59,7 +100,8 @@ bool attention_tile_of(const struct attention *a, const struct target *target,
         const int of_warp = t->rows / t->warps;
         if (t->keys <= 0)
                 return false;
-        t->iterations = divide_up(type_extent(scores, COLUMN), attention_tile_keys(t));
+        t->iterations = divide_up(dim_bound(op_module(a->first), scores->dims[COLUMN]),
+                                  attention_tile_keys(t));
         return t->rows > 0 && t->rows % t->warps == 0 && of_warp % t->fragment == 0 &&
                of_warp <= GRID_LANES && attention_tile_warps(t) <= GRID_WARPS_MAX &&
                t->group * t->bytes == COPY_BYTES && t->keys % multiply_row(m) == 0 &&
@@ -74,7 +116,9 @@ const struct multiply *attention_tile_multiply(const struct attention *a,
                                                const struct target *target,
                                                const struct attention_tile *t)
 {
-        return t->warp_group ? attention_group_multiply(a, target) : multiply_of(a->first, target);
+        return t->warp_group                ? attention_group_multiply(a, target)
+               : a->first->code == OP_dot ? multiply_of_matrices(a, target)
+                                           : multiply_of(a->first, target);
 }
 
 int64_t attention_tile_shared(const struct attention_tile *t)
@@ -145,7 +189,11 @@ static void find_iterations(struct block *b, struct loop_expr **from, struct loo
         const bool low = b->band.low > 1 - b->band.rows, high = b->band.high < columns - 1;
         *from = number(e, 0);
         *to = number(e, all);
-        if (all == 1 || (!low && !high))
+        if (b->open_columns && all > 1)
+                *to = emit_let(e, "to_iteration",
+                               emit_op_int(e, LOOP_DIV,
+                                           plus(e, b->open_columns, number(e, keys - 1)), keys));
+        if (all == 1 || (!low && !high) || b->by_elements)
                 return;
         struct loop_expr *first = b->first,
                          *end = minimum(e, plus(e, b->first, number(e, b->t.rows)),
@@ -284,11 +332,11 @@ static void find_memory(struct block *b)
         b->best = shared(b, "bests", E_F32, rows);
         b->sum = (struct emit_place){ .buffer = shared(b, "sums", E_F32, rows),
                                       .start = times(b->e, b->first, -1) };
-        const struct type *sum = b->a.sum->type;
-        int d = sum->rank - 1;
-        while (d > 0 && dim_is(sum->dims[d], 1))
+        const struct type *sum = b->a.sum ? b->a.sum->type : NULL;
+        int d = sum ? sum->rank - 1 : ROW;
+        while (d > 0 && sum && dim_is(sum->dims[d], 1))
                 d--;
-        b->sum.stride[d] = 1;
+        b->sum.stride[b->by_elements ? ROW : d] = 1;
         b->factor = is_alone(b) && t->parts == 1 ? NULL : shared(b, "factors", E_F32, rows);
         b->parts = shared(b, "parts", E_F32, rows * TILE_ROW_LANES);
         b->part_sums = shared(b, "part_sums", E_F32, rows * TILE_ROW_LANES);
@@ -301,28 +349,48 @@ bool attention_warps_kernel(struct emit *e, const struct kernel_request *request
         struct block b = { .e = e, .a = *a, .result = buffer };
         const struct target *target = e->options->target;
         const struct schedule_grid *words = schedule_grid(a->second->schedule);
-        if (!words || !a->sum || !attention_tile_of(a, target, words, &b.t) ||
-            !attention_operands(&b, request->region))
+        b.by_elements = a->first->code == OP_dot;
+        if (!words || request->result_count != 1 || (!a->sum && !(b.by_elements && a->powers)) ||
+            !attention_tile_of(a, target, words, &b.t) ||
+            (!b.by_elements && !attention_operands(&b, request->region)))
                 return false;
+        const struct type *scores = a->scores->type;
+        b.open_rows = dim_is_static(scores->dims[ROW])
+                              ? NULL
+                              : emit_dim_in_scalars(e, scores->dims[ROW]);
+        b.open_columns = dim_is_static(scores->dims[COLUMN])
+                                 ? NULL
+                                 : emit_dim_in_scalars(e, scores->dims[COLUMN]);
         b.multiply = attention_tile_multiply(a, target, &b.t);
         b.band = attention_band(a);
-        b.query = emit_parameter(e, b.q.value);
-        b.key = emit_parameter(e, b.k.value);
-        b.value = emit_parameter(e, b.v.value);
+        b.query = b.by_elements ? NULL : emit_parameter(e, b.q.value);
+        b.key = b.by_elements ? NULL : emit_parameter(e, b.k.value);
+        b.value = b.by_elements ? NULL : emit_parameter(e, b.v.value);
         for (const struct op *op = request->region->first; op != request->region->last;
              op = op->next)
                 /* Indices are not merged, because the places of lanes need one per dimension. */
                 emit_local(e, op_result(op))->splits = ~0u;
-        const int64_t down = divide_up(rows_of(&b), b.t.rows);
-        struct loop_expr *block = emit_grid(e, "b", FOR_GPU_BLOCK,
-                                            down * type_extent(a->scores->type, GROUP)),
+        const int64_t groups = type_extent(scores, GROUP), images = type_extent(scores, 0);
+        struct loop_expr *down = b.open_rows
+                                         ? emit_op_int(e, LOOP_DIV,
+                                                       plus(e, b.open_rows,
+                                                            number(e, b.t.rows - 1)),
+                                                       b.t.rows)
+                                         : number(e, divide_up(rows_of(&b), b.t.rows));
+        struct loop_expr *block = emit_grid_open(e, "b", FOR_GPU_BLOCK,
+                                                 times(e, down, groups * images)),
                          *from, *to;
-        struct loop_expr *iteration = emit_op_int(e, LOOP_REM, block, down);
+        struct loop_expr *iteration = emit_op(e, LOOP_REM, block, down);
         /* Blocks whose rows see the most keys come first, so that the last wave is short. */
-        if (b.band.high < columns_of(&b) - 1)
-                iteration = minus(e, number(e, down - 1), iteration);
+        if (!b.open_rows && b.band.high < columns_of(&b) - 1)
+                iteration = minus(e, minus(e, down, number(e, 1)), iteration);
         b.first = emit_let(e, "first", times(e, iteration, b.t.rows));
-        b.group = emit_let(e, "group", emit_op_int(e, LOOP_DIV, block, down));
+        b.group = emit_let(e, "group", emit_op(e, LOOP_DIV, block, down));
+        b.image = number(e, 0);
+        if (images > 1) {
+                b.image = emit_let(e, "image", emit_op_int(e, LOOP_DIV, b.group, groups));
+                b.group = emit_let(e, "group", emit_op_int(e, LOOP_REM, b.group, groups));
+        }
         b.acc = attention_new_tile(&b, "acc", b.t.width);
         find_memory(&b);
         find_iterations(&b, &from, &to);

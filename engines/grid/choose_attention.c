@@ -50,8 +50,11 @@ static struct attention_work work_of(const struct attention *a, struct band band
         const double keys = attention_tile_keys(t), depths = t->depth + t->width,
                      groups = (double)type_extent(scores, GROUP),
                      lanes = (double)warps * GRID_LANES;
-        const double down = (double)divide_up(type_extent(scores, ROW), t->rows),
-                     columns = (double)type_extent(scores, COLUMN);
+        const struct module *module = op_module(a->first);
+        const double images = (double)type_extent(scores, 0),
+                     all_rows = (double)dim_bound(module, scores->dims[ROW]),
+                     down = ceil(all_rows / t->rows),
+                     columns = (double)dim_bound(module, scores->dims[COLUMN]);
         const double copied = keys * depths * t->bytes,
                      queries = (double)t->rows * t->depth * t->bytes,
                      iterations = ceil((double)t->iterations * seen(band, t));
@@ -66,16 +69,15 @@ static struct attention_work work_of(const struct attention *a, struct band band
                                     GRID_LANES,
                      copies = copied / COPY_BYTES / lanes * OF_COPY;
         return (struct attention_work){
-                .of = { .blocks = groups * down,
+                .of = { .blocks = images * groups * down,
                         .iterations = iterations,
                         .multiplies = t->rows * keys * depths /
                                       (m->positions * m->outputs * (double)multiply_row(m)),
                         .copied = copied,
                         .read = warps * (double)rows * t->depth * t->bytes + t->warps * copied,
                         .instructions = of_iteration + (t->iterations > 1 ? copies : 0),
-                        .operands = groups * (columns + (double)type_extent(scores, ROW)) * depths *
-                                    t->bytes,
-                        .results = groups * (double)type_extent(scores, ROW) * t->width *
+                        .operands = images * groups * (columns + all_rows) * depths * t->bytes,
+                        .results = images * groups * all_rows * t->width *
                                    element_info[a->result->type->element].bytes,
                         .stages = attention_tile_stages(t),
                         .warps = warps,
@@ -162,14 +164,23 @@ static void try_tile(struct choice *c, int rows, int warps, int parts, int keys,
         c->best = s;
 }
 
+/* Of matrices all columns are looked at, whatever a mask hides. */
+static struct band whole_band(const struct attention *a)
+{
+        return (struct band){ -ATTENTION_FAR, ATTENTION_FAR,
+                              dim_bound(op_module(a->first), a->scores->type->dims[ROW]) };
+}
+
 bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena,
                       struct schedule *best)
 {
-        if (a->first->code == OP_dot)
-                return choose_rows(a, target, arena, best);
+        const bool fixed = op_is_static(a->first) && op_is_static(a->second);
+        if (a->first->code == OP_dot && fixed && choose_rows(a, target, arena, best))
+                return true;
         struct choice c = {
-                .attention = a, .target = target, .band = attention_band(a), .least = INFINITY
+                .attention = a, .target = target, .least = INFINITY
         };
+        c.band = a->first->code == OP_dot ? whole_band(a) : attention_band(a);
         for (int rows = 16; rows <= GRID_LANES; rows *= 2)
                 for (int warps = 1; warps <= WARPS; warps++)
                         for (int parts = 1; parts * warps <= WARPS; parts++)

@@ -46,8 +46,10 @@ static const struct lowering lowerings[] = {
 static bool attention(struct emit *e, const struct kernel_request *request,
                       const struct attention *a, struct loop_buffer *buffer)
 {
-        return (a->first->code == OP_dot ? attention_rows_kernel
-                                         : attention_warps_kernel)(e, request, a, buffer);
+        const struct schedule_grid *s = schedule_grid(a->second->schedule);
+        return (a->first->code == OP_dot && s && !s->keys ? attention_rows_kernel
+                                                          : attention_warps_kernel)(
+                e, request, a, buffer);
 }
 
 static int64_t panel(const struct target *target, const struct multiply *m,

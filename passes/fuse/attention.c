@@ -197,7 +197,7 @@ static bool add_packing(struct candidates *c, const struct op *product)
 static bool is_open(const struct op *product, const struct target *target)
 {
         return product->code == OP_dot && !op_is_static(product) &&
-               !target_engine(target)->attention && kernels_open(OP_convolve_packed, target);
+               kernels_open(OP_convolve_packed, target);
 }
 
 static bool find_kernels(struct op *second, struct candidates *c, const struct target *target)
@@ -265,7 +265,7 @@ static bool find_caches(const struct candidates *c, const struct target *target,
         int64_t stored = 0;
         *with = *c;
         const struct engine *engine = target_engine(target);
-        if (!engine->stores_caches || product->code != OP_dot)
+        if (!engine->stores_caches || product->code != OP_dot || !op_is_static(product))
                 return false;
         add_concat(with, second, op_operand(product_of(find_first(op_operand(product, 0))), 1));
         add_concat(with, second, op_operand(product, 1));
@@ -393,7 +393,7 @@ static bool set_by_engine(const struct attention *a, const struct target *target
                           struct pass_context *context, struct arena *arena)
 {
         struct schedule second;
-        if (!a->sum || context->exact ||
+        if ((!a->sum && !a->powers) || context->exact ||
             !target_engine(target)->attention_schedule(a, target, arena, &second))
                 return false;
         if (a->first->code == OP_dot)
@@ -434,10 +434,10 @@ static bool set_open(const struct attention *a, const struct schedule_machine *m
 static bool set_schedules(const struct attention *a, const struct schedule_machine *machine,
                           struct pass_context *context, struct arena *arena)
 {
-        if (!op_is_static(a->first) || !op_is_static(a->second))
-                return set_open(a, machine, context, arena);
         if (target_engine(machine->target)->attention_schedule)
                 return set_by_engine(a, machine->target, context, arena);
+        if (!op_is_static(a->first) || !op_is_static(a->second))
+                return set_open(a, machine, context, arena);
         struct schedule_registers first = schedule_tiles(a->first->schedule),
                                   second = schedule_tiles(a->second->schedule);
         int columns = first.columns * first.rows < second.columns * second.rows

@@ -65,3 +65,46 @@ def test_a_full_state_takes_no_more(tmp_path):
     got = cuda.run_steps(cuda.build([made], tmp_path), [("model", list(given.values()), {"P": before}) for given, before in runs], tmp_path)
     full = int(re.search(r"#define MODEL_ERROR_FULL\s+\((-\d+)\)", (tmp_path / "model.h").read_text())[1])
     assert isinstance(got, cuda.Found) and f"run returned {full}" in str(got), got
+
+
+# ---- a language model whose heads share keys ----
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    """two layers, 6 query heads and 2 of keys: its file, and onnxruntime"""
+    sys.path.insert(0, str(dnncc.ROOT / "test" / "bench"))
+    import llama_model
+    path = tmp_path_factory.mktemp("llama") / "llama.onnx"
+    llama_model.Llama(2, width=96, heads=6, groups=2, size=16, hidden=160, tokens=64, positions=64, accuracy=1).save(path)
+    return path, onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
+
+
+def handed_back(session, runs):
+    """logits of runs that are handed their whole past"""
+    ports = [i for i in session.get_inputs() if i.name.startswith("past")]
+    past = {i.name: np.zeros([e if isinstance(e, int) else 0 for e in i.shape], np.float32) for i in ports}
+    names = [o.name for o in session.get_outputs()]
+    for given in runs:
+        found = dict(zip(names, session.run(None, {**given, **past})))
+        past = {name: found[name.replace("past_key_values", "present")] for name in past}
+        yield found["logits"]
+
+
+@pytest.mark.parametrize("target, precision", [("cuda-sm_80", ""), ("cuda-sm_90", "f16")])
+def test_heads_that_share_keys(llama, target, precision, tmp_path):
+    """a prompt and steps, of rows and keys that the run gives: attention is one launch"""
+    path, session = llama
+    options = ["--dim=P=0..40", "--dim=T=P+N", "--entry=prompt:N=1..12", "--entry=step:N=1", "--state=past_key_values.*=present.*",
+               *([f"--precision={precision}"] if precision else [])]
+    made = cuda.compile_model(path, tmp_path, options, target=target)
+    assert made.read_text().count("_of_sums(") >= 2
+    rng, before, runs, named = np.random.default_rng(0), 0, [], []
+    for count in 12, 1, 1, 5, 1:
+        runs.append({"input_ids": rng.integers(0, 64, (1, count)), "attention_mask": np.ones((1, before + count), np.int64)})
+        named.append((f"model_{'step' if count == 1 else 'prompt'}", list(runs[-1].values()), {"P": before}))
+        before += count
+    got = cuda.run_steps(cuda.build([made], tmp_path), named, tmp_path)
+    assert not isinstance(got, cuda.Found), got
+    for (logits,), right in zip(got, handed_back(session, runs), strict=True):
+        np.testing.assert_allclose(logits, right, *((1e-4, 1e-4) if not precision else (2e-2, 2e-2)))
+    assert cuda.counts["model_prompt"]["mma"]
