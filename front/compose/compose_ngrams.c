@@ -230,6 +230,8 @@ struct value *compose_forbid_repeats(struct compose *c, struct value *ids, struc
                 return NULL;
         const struct type *t = type_with_element(c->m, words->type, E_F32);
         struct value *least = constant_number(c->m, t, never);
+        if (same)                       /* What is not forbidden need not be a word. */
+                words = compose_select(c, same, words, constant_number(c->m, words->type, 0));
         struct value *most =
                 same ? compose_select(c, same, least, constant_number(c->m, t, INFINITY)) : least;
         return compose_scatter(c, scores, words, most, 1, 1 + REDUCE_min);

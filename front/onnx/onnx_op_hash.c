@@ -116,10 +116,14 @@ bool onnx_import_word_conv_embedding(struct onnx_import *im, struct onnx_node *n
             !onnx_want_rank(im, n, 1, 4, 4) || !onnx_want_rank(im, n, 2, 1, 1) ||
             !onnx_want_rank(im, n, 3, 2, 2) || !onnx_same_element(im, n, n->inputs + 1, 3) ||
             !onnx_want_element(im, n, 1, E_F32) ||
-            !onnx_int(im, n, "char_embedding_size", value_extent(rows, 1), &size) ||
-            !onnx_int(im, n, "conv_window_size", value_extent(filters, 2), &window) ||
-            !onnx_int(im, n, "embedding_size", value_extent(filters, 0), &count))
+            !onnx_int(im, n, "char_embedding_size", -1, &size) ||
+            !onnx_int(im, n, "conv_window_size", -1, &window) ||
+            !onnx_int(im, n, "embedding_size", -1, &count))
                 return false;
+        /* -1 is what the operands say. */
+        size = size == -1 ? value_extent(rows, 1) : size;
+        window = window == -1 ? value_extent(filters, 2) : window;
+        count = count == -1 ? value_extent(filters, 0) : count;
         const int64_t letters = value_extent(words, 1);
         if (value_extent(filters, 1) != 1 || value_extent(filters, 3) != size ||
             value_extent(rows, 1) != size || value_extent(filters, 2) != window ||

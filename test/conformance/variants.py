@@ -14,6 +14,7 @@ import zlib
 import ml_dtypes
 import numpy as np
 import onnx
+import onnx.reference
 from onnx import AttributeProto, helper, numpy_helper
 
 NODES = pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "node"
@@ -142,6 +143,11 @@ def model_of(base):
     if base.domain == "com.microsoft":
         return model
     model = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
+    if any(o.type.HasField("tensor_type") and not o.type.tensor_type.HasField("shape") for o in model.graph.output):
+        results = onnx.reference.ReferenceEvaluator(model).run(None, given_of(base))    # whose ranks inference does not find
+        for o, r in zip(model.graph.output, results):
+            if not o.type.tensor_type.HasField("shape"):
+                o.CopyFrom(helper.make_tensor_value_info(o.name, o.type.tensor_type.elem_type, [None] * np.ndim(r)))
     onnx.checker.check_model(model, full_check=True)
     return model
 
@@ -222,6 +228,8 @@ ELEMENTS = {f"tensor({name.lower()})": helper.tensor_dtype_to_np_dtype(number) f
 def converted(array, dtype):
     if array.dtype.kind in "OUS":
         return None
+    if array.dtype.kind == "f" and dtype.kind == "u":   # what C makes of a negative one is open
+        array = np.maximum(array, 0)
     with np.errstate(all="ignore"):
         return array.astype(np.float32).astype(dtype) if array.dtype.kind not in "iub" else array.astype(dtype)
 
