@@ -98,6 +98,28 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         return close_sum(e, op, &sum, xi, wi);
 }
 
+struct loop_expr *element_gather_panels(struct emit *e, const struct op *op, int result,
+                                        struct loop_expr *const *index)
+{
+        (void)result;
+        const struct value *w = op_operand(op, 0), *indices = op_operand(op, 1);
+        const int64_t group = op_int(op, "group"), vectors = type_extent(w->type, 4),
+                      lanes = type_extent(w->type, 5) / group;
+        struct loop_expr *row = emit_subscript(e, op, indices, index, 0, 1,
+                                               dim_of(op_int(op, "rows"))),
+                         *column = index[indices->type->rank];
+        struct loop_expr *lane = emit_op_int(e, LOOP_REM, row, lanes);
+        if (group > 1)
+                lane = emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, lane, group),
+                               emit_op_int(e, LOOP_REM, column, group));
+        struct loop_expr *at[] = {
+                emit_op_int(e, LOOP_DIV, row, vectors * lanes), emit_int(e, 0), emit_int(e, 0),
+                emit_op_int(e, LOOP_DIV, column, group),
+                emit_op_int(e, LOOP_REM, emit_op_int(e, LOOP_DIV, row, lanes), vectors), lane
+        };
+        return emit_element(e, w, at);
+}
+
 struct loop_expr *element_convolve_lanes(struct emit *e, const struct op *op, int result,
                                          struct loop_expr *const *index)
 {

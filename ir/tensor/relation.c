@@ -225,6 +225,16 @@ bool relate_convolve_packed(const struct op *op, int operand, struct relation *r
         return true;
 }
 
+bool relate_gather_panels(const struct op *op, int operand, struct relation *r)
+{
+        const int rank = operand_type(op, 1)->rank;
+        for (int d = 0; d < operand_type(op, operand)->rank; d++)
+                r->along[d] = operand             ? same(d)
+                              : d == 0 || d == 4 ? table(rank ? 0 : -1)
+                                                 : some(rank);
+        return true;
+}
+
 bool relate_dot_blocks(const struct op *op, int operand, struct relation *r)
 {
         enum { X, W, STEPS, SUMS };

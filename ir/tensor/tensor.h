@@ -298,6 +298,8 @@ struct module {
                                          * while it counted them (amounts.h); */
         int known_count;                /* 0 once it has ended. */
         bool known_hidden;              /* They are not looked at now. */
+        struct table *tables;           /* The pass layout notes here which constants it has packed
+                                         * as panels (passes/layout/shared_tables.c); or NULL. */
         struct map *panels;             /* The pass layout notes here how it packs constants, for
                                          * functions behind the first; NULL: there is one function
                                          * alone. */

@@ -62,6 +62,7 @@ struct module *module_copy(const struct module *m)
         store_pin(m->store);
         copy->arena = arena;
         copy->store = store_new();
+        copy->tables = NULL;            /* They are of the first module. */
         copy->functions = NULL;
         copy->functions_end = &copy->functions;
         copy->constants = NULL;

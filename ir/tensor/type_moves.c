@@ -226,6 +226,12 @@ static bool check_index_type(struct module *m, const struct op *op, struct diag 
                rule_fail(op, diag, "operand indices is %s, want integers", rule_type(m, t));
 }
 
+bool rule_indices(struct module *m, const struct op *op, dim_t extent, struct diag *diag)
+{
+        return check_index_type(m, op, diag) &&
+               check_indices(op, op_operand(op, 1), &extent, 1, diag);
+}
+
 bool type_gather(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0), *indices = operand_type(op, 1);

@@ -242,6 +242,29 @@ static bool check_bits(struct module *m, struct op *op, struct diag *diag)
                          rule_type(m, x), rule_type(m, w), rule_type(m, s));
 }
 
+bool type_gather_panels(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *w = operand_type(op, 0), *indices = operand_type(op, 1);
+        const int64_t rows = op_int(op, "rows"), columns = op_int(op, "columns"),
+                      group = op_int(op, "group");
+        if (w->rank != 6 || !type_is_static(w) || !type_elements(w) || !dim_is(w->dims[1], 1) ||
+            !dim_is(w->dims[2], 1) || group < 1 || type_extent(w, 5) % group)
+                return rule_fail(op, diag, "w is %s, want panels of words of %lld columns",
+                                 rule_type(m, w), (long long)group);
+        const int64_t panel = type_extent(w, 4) * (type_extent(w, 5) / group);
+        if (rows < 1 || rows > INT32_MAX || type_extent(w, 0) != divide_up(rows, panel) ||
+            columns < 1 || columns > INT32_MAX || columns > type_extent(w, 3) * group)
+                return rule_fail(op, diag, "panels %s do not hold %lld rows of %lld columns",
+                                 rule_type(m, w), (long long)rows, (long long)columns);
+        if (!rule_indices(m, op, dim_of(rows), diag))
+                return false;
+        dim_t dims[RANK_MAX + 1];
+        for (int i = 0; i < indices->rank; i++)
+                dims[i] = indices->dims[i];
+        dims[indices->rank] = dim_of(columns);
+        return rule_shape(m, op, w->element, indices->rank + 1, dims, diag);
+}
+
 bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)
 {
         enum { STEPS = 2, SUMS, SCALES, ZEROS };

@@ -21,6 +21,8 @@ bool rule_shape(struct module *m, struct op *op, enum element e, int rank, const
  * rank >= 0). */
 const struct type *rule_given(struct module *m, struct op *op, int e, int rank, struct diag *diag);
 bool rule_axis(const struct op *op, int64_t axis, int rank, const char *name, struct diag *diag);
+/* Checks operand 1, indices of something with this extent. */
+bool rule_indices(struct module *m, const struct op *op, dim_t extent, struct diag *diag);
 /* Returns an INTS attribute at its full length, with each entry in [least, most]. */
 const int64_t *rule_ints(struct module *m, struct op *op, const char *name, int count,
                          int64_t least, int64_t most, struct diag *diag);

@@ -348,6 +348,8 @@ bool layout_dot(struct layout *l, struct op *op)
         attr_set(attrs, OP_convolve_packed, "block", outputs);
         attr_set(attrs, OP_convolve_packed, "limit", limit);
         attr_set(attrs, OP_convolve_packed, "accumulator", op_int(op, "accumulator"));
+        if (w && batch == 1 && !turned)
+                layout_note_table(l, op, b.value, w, m->channels);
         w = layout_crossed(l, w, m, attrs);
         struct value *y = x && w ? value_build(&l->b, OP_convolve_packed,
                                                (struct value *[]){ x, w }, 2, attrs, NULL)

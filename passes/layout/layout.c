@@ -263,6 +263,8 @@ int pass_layout(struct function *f, struct pass_context *context)
                                 remark_op(context->remarks, none, op, NULL);
                 return 0;
         }
+        if (f == module_entry(f->module))
+                f->module->tables = NULL;
         const bool joins = target_engine(context->target)->joins_products;
         if (joins)
                 pass_dce(f, context);
@@ -284,7 +286,8 @@ int pass_layout(struct function *f, struct pass_context *context)
         restore_logical(&l);
         for (int i = 0; i < l.formed_count; i++)
                 l.formed[i]->scratch = NULL;
-        arena_free(l.arena);
         pass_dce(f, context);
-        return l.failed ? -1 : l.replaced_count;
+        int shared = l.failed || f->next ? 0 : layout_share_tables(&l);
+        arena_free(l.arena);
+        return l.failed ? -1 : l.replaced_count + shared;
 }

@@ -116,6 +116,16 @@ struct value *layout_halo(struct builder *b, struct value *x, int first, const i
 /* Returns the logical value of type t, built from its blocked form. */
 struct value *layout_unblock(struct builder *b, struct value *blocked, const struct type *t);
 
+/* ---- shared_tables.c ---- */
+
+/* Notes that w are the panels of a constant matrix b, the weights of op (a dot), in words of
+ * `group` channels. */
+void layout_note_table(struct layout *l, const struct op *op, const struct value *b,
+                       struct value *w, int group);
+/* Lets gathers of rows of such constants read the panels, in all functions of the module, where
+ * nothing else reads the constants: there is one copy then. Returns how many these were. */
+int layout_share_tables(struct layout *l);
+
 /* ---- joined_products.c ---- */
 
 /* Joins products of the same rows by several constants into one, where their results are heads. */

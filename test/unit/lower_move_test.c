@@ -434,6 +434,47 @@ static void test_gather(void **state)
                                         check_gather(index_types[k], axis, rank, constant);
 }
 
+/* Compares rows of panels with the formula of their layout; group: channels of a word. */
+static void check_gather_panels(int64_t rows, int64_t columns, int64_t group, bool constant)
+{
+        enum { VECTORS = 2, LANES = 4, PANEL = VECTORS * LANES };
+        struct fixture *x = fixture_new();
+        const int64_t words = divide_up(columns, group);
+        struct array w = array_random(x,
+                                      type_tensor(x->m, E_BF16, 6,
+                                                  (dim_t[]){ dim_of(divide_up(rows, PANEL)),
+                                                             dim_of(1), dim_of(1), dim_of(words),
+                                                             dim_of(VECTORS),
+                                                             dim_of(LANES * group) }),
+                                      -99, 99);
+        struct array indices = random_indices(x, TYPE(x, E_I64, 3, 2), rows);
+        struct attr *at = attrs(x, OP_gather_panels);
+        attr_set(at, OP_gather_panels, "rows", rows);
+        attr_set(at, OP_gather_panels, "columns", columns);
+        attr_set(at, OP_gather_panels, "group", group);
+        struct value *v = input(x, w);
+        struct value *y =
+                apply(x, OP_gather_panels, at, NULL, 2, v, operand(x, indices, constant), NULL);
+        struct array want = array_new(x, y->type);
+        for (int64_t i = 0; i < type_elements(y->type); i++) {
+                const int64_t k = i % columns, r = wrapped(indices, i / columns, rows);
+                copy_element(want, i, w,
+                             ((r / PANEL * words + k / group) * VECTORS + r % PANEL / LANES) *
+                                             LANES * group +
+                                     r % LANES * group + k % group);
+        }
+        check(x, y, want);
+}
+
+static void test_gather_panels(void **state)
+{
+        (void)state;
+        static const int64_t sizes[][3] = { { 8, 4, 1 }, { 23, 5, 1 }, { 17, 5, 2 }, { 1, 1, 4 } };
+        for (size_t k = 0; k < COUNT(sizes); k++)
+                for (int constant = 0; constant < 2; constant++)
+                        check_gather_panels(sizes[k][0], sizes[k][1], sizes[k][2], constant);
+}
+
 static void test_gather_elements(void **state)
 {
         (void)state;
@@ -550,6 +591,7 @@ int main(void)
                 cmocka_unit_test(test_concat),          cmocka_unit_test(test_concat_inside),
                 cmocka_unit_test(test_concat_many),
                 cmocka_unit_test(test_gather),          cmocka_unit_test(test_gather_elements),
+                cmocka_unit_test(test_gather_panels),
                 cmocka_unit_test(test_gather_nd),       cmocka_unit_test(test_gather_fails),
                 cmocka_unit_test(test_iota),
         };
