@@ -280,9 +280,11 @@ static bool yield_outputs(struct onnx_import *im, const struct wanted *w, struct
                            y.count, PORTS_MAX);
                 return false;
         }
-        return y.count ? build_yield(&im->b, y.values, y.count) != NULL
-                       : onnx_error(im, "all outputs of the graph are empty sequences, or "
-                                        "optionals without a value");
+        if (y.count)
+                return build_yield(&im->b, y.values, y.count) != NULL;
+        diag_error(im->diag, EXIT_UNSUPPORTED, "all outputs of the graph are empty sequences, or "
+                                               "optionals without a value: nothing is computed");
+        return false;
 }
 
 /* ---- the graph ---- */

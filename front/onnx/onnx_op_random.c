@@ -212,8 +212,15 @@ bool onnx_import_dropout(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (!known && y != x) {
                 struct value *mode = onnx_scalar(im, n, 2);
+                const enum element e = value_element(x);
                 kept = compose_select(im->c, mode, kept, all);
-                y = compose_select(im->c, mode, y, x);
+                if (element_info[e].bytes == 1) {       /* Nothing computes in floats of 8 bits. */
+                        y = y ? compose_as_bits(im->c, y, E_U8) : NULL;
+                        y = compose_select(im->c, mode, y, compose_as_bits(im->c, x, E_U8));
+                        y = y ? compose_as_bits(im->c, y, e) : NULL;
+                } else {
+                        y = compose_select(im->c, mode, y, x);
+                }
         }
         if (onnx_wants(n, 1))
                 onnx_output(n, 1, kept);

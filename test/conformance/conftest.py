@@ -75,7 +75,9 @@ def pytest_terminal_summary(terminalreporter, config):
     score = len(lines)
     lines += ["", "[test_variants.py](../test/conformance/test_variants.py) goes on from these tests: it changes a node's attributes, element types, optional operands,",
               "version, constants, shapes and numbers, and compares what onnx.checker takes with onnxruntime and the reference evaluator; of com.microsoft from the",
-              "cases of test/operators. Its table FOLLOWED_NOT says where they are not followed, and why."]
+              "cases of test/operators. Its table FOLLOWED_NOT says where they are not followed, and why.",
+              "[test_schemas.py](../test/conformance/test_schemas.py) makes models of one node that the operators' schemas allow, of operators without such tests, too:",
+              "each is compiled or refused in words."]
     lines += ["", "## Tests apart", "", "| tests | why |", "|---|---|"]
     lines += [f"| `{pattern}` | {why} |".replace("(cubic|linear)", "{cubic,linear}") for pattern, why in dnncc_backend.APART.items()]
     lines += ["", "## What the unsupported tests ask for", "", "| operator | nodes |", "|---|---|"]

@@ -60,7 +60,7 @@ FOLLOWED_NOT = {
     r"^Attention .*(q|kv)_num_heads": "heads count where operands have rank 3",
     r"^Attention .*-inf, not -3.4028": "hidden keys are -infinity in the text",
     r"^Celu .*alpha is 0": "it divides by it",
-    r"^Compress .*(conditions for an extent|of rank 2, want 1)|^Resize .*of rank 2, want 1|^GatherND .*batch dimension": "operands fit each other",
+    r"^Compress .*(conditions for an extent|of rank \d, want 1)|^Resize .*of rank 2, want 1|^GatherND .*batch dimension": "operands fit each other",
     r"^GroupQueryAttention .*local_window_size=0": "a window of no keys",
     r"^GroupQueryAttention .*(input [56] [-+]1|output_qk, where|k_quant_type is|as the first|heads of)": "lengths that the cache has not; operands that do not fit",
     r"^QMoE .*(swiglu_fusion|activation_alpha)": "onnxruntime reads beyond weights that are no swiglu's; numbers of 16 bits",

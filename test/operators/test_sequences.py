@@ -255,7 +255,7 @@ REFUSED = {
     "get of nothing": ([node("Optional", [], ["q"], type=helper.make_tensor_type_proto(F, [2])), node("OptionalGetElement", ["q"], ["y"])], X, 3, "the optional has no value"),
     "no type": ([node("Optional", [], ["y"])], X, 3, "neither an input nor a type is given"),
     "type": ([node("Optional", [], ["y"], type=helper.make_map_type_proto(I64, helper.make_tensor_type_proto(F, [2])))], X, 4, "neither a tensor nor a sequence of tensors"),
-    "empty": ([node("SequenceEmpty", [], ["y"])], X, 3, "all outputs of the graph are empty sequences"),
+    "empty": ([node("SequenceEmpty", [], ["y"])], X, 4, "all outputs of the graph are empty sequences"),
     "map of others": ([PAIR, node("SequenceConstruct", ["x"], ["r"]), node("SequenceMap", ["q", "r"], ["y"], body=helper.make_graph(
         [node("Add", ["a", "b"], ["c"])], "b", [value("a"), value("b")], [value("c")]))], X, 3, "input 1 has 1 items, the first one 2"),
 }

@@ -17,7 +17,7 @@ import zoo
 
 from . import quantized, sequences
 
-SIDES = {"inception_v3": 75, "unet": 32, "yolo": 64}      # of images; 32 where nothing else is said
+SIDES = {"densenet121": 64, "inception_v3": 75, "unet": 32, "yolo": 64} # of images; 32 where nothing else is said
 TOKENS, PAST, STEPS = 40, 24, 3
 WIDTH, HEADS, LAYERS = 192, 3, 2        # of transformers
 GPT = {"GPT_WIDTH": WIDTH, "GPT_HEADS": HEADS, "GPT_LAYERS": LAYERS}
