@@ -40,22 +40,47 @@
 
 enum { ROWS_MOST = 8, ROWS_LEAST = 4 };
 
-static void look(struct loop_expr *e, void *context)
+struct look { const struct vectorizing *v; bool known; };
+
+static void look(struct loop_expr *e, void *context);
+
+/* Is the variable an extent: a parameter, or what the kernel begins with and is made of them? */
+static bool is_extent(const struct vectorizing *v, const struct loop_variable *variable)
 {
-        bool *known = context;
-        *known &= e->op != LOOP_VARIABLE || e->variable->kind == VARIABLE_PARAMETER;
-        *known &= e->op != LOOP_LOAD;
+        if (variable->kind != VARIABLE_LET)
+                return variable->kind == VARIABLE_PARAMETER;
+        for (const struct loop_stmt *s = v->kernel->body->first; s && s->kind == STMT_LET;
+             s = s->next) {
+                if (s->variable != variable)
+                        continue;
+                struct look inner = { v, true };
+                loop_expr_walk(s->a, look, &inner);
+                return inner.known;
+        }
+        return false;
 }
 
-bool vectorize_is_open(const struct loop_stmt *loop)
+static void look(struct loop_expr *e, void *context)
+{
+        struct look *l = context;
+        l->known = l->known && e->op != LOOP_LOAD &&
+                   (e->op != LOOP_VARIABLE || is_extent(l->v, e->variable));
+}
+
+bool vectorize_is_extent(const struct vectorizing *v, struct loop_expr *e)
+{
+        struct look l = { v, true };
+        loop_expr_walk(e, look, &l);
+        return l.known;
+}
+
+bool vectorize_is_open(const struct vectorizing *v, const struct loop_stmt *loop)
 {
         int64_t number;
-        bool known = true;
         if (loop->kind != STMT_FOR || loop->for_kind != FOR_SERIAL || loop->step != 1 ||
             loop_is_int(loop->b, &number) || !loop_is_int(loop->a, &number) || number)
                 return false;
-        loop_expr_walk(loop->b, look, &known);
-        return known;
+        return vectorize_is_extent(v, loop->b);
 }
 
 struct loop_expr *vectorize_whole(const struct vectorizing *v, const struct loop_expr *extent,
@@ -109,7 +134,7 @@ struct loop_block *vectorize_open_rest(const struct vectorizing *v, const struct
 
 struct loop_block *vectorize_open_map(const struct vectorizing *v, const struct loop_stmt *loop)
 {
-        if (!vectorize_is_open(loop))
+        if (!vectorize_is_open(v, loop))
                 return NULL;
         struct loop_block *out = loop_block_new(v->arena);
         struct loop_stmt *strips =
@@ -181,7 +206,7 @@ static double cost_of_row(const struct vectorizing *v, const struct loop_stmt *l
 struct loop_block *vectorize_open_rows(const struct vectorizing *v, const struct loop_stmt *loop)
 {
         struct loop_stmt *nest = (struct loop_stmt *)(uintptr_t)loop;
-        if (!vectorize_is_open(loop) || !has_sums(loop->body) ||
+        if (!vectorize_is_open(v, loop) || !has_sums(loop->body) ||
             !loops_are_independent(v->bounds, &nest, 1, false))
                 return NULL;
         struct loop_block *out = loop_block_new(v->arena);

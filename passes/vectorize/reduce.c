@@ -235,7 +235,7 @@ static bool write_open(const struct reducing *r, struct loop_block *out)
 
 static bool write_inner(const struct reducing *r, struct loop_block *out)
 {
-        if (vectorize_is_open(r->inner))
+        if (vectorize_is_open(r->v, r->inner))
                 return write_open(r, out);
         const struct vectorizing *v = r->v;
         int64_t from, trip = vectorize_trip(r->inner, &from), lanes = r->lanes, done = 0;
@@ -369,7 +369,7 @@ static struct loop_block *reduce(const struct vectorizing *v, const struct loop_
         struct loop_block *out = loop_block_new(v->arena);
         int64_t from,
                 trip = r.inner && loop->for_kind == FOR_SERIAL ? vectorize_trip(r.inner, &from) : 0;
-        const bool open = r.inner && lanes > 1 && vectorize_is_open(r.inner);
+        const bool open = r.inner && lanes > 1 && vectorize_is_open(v, r.inner);
         if ((trip < 2 && !open) || !find_reductions(&r))
                 return NULL;
         int64_t rounds = open ? LONG : divide_up(trip, lanes);

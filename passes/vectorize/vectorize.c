@@ -336,6 +336,7 @@ int pass_vectorize(struct loop_program *p, struct pass_context *context)
                 bool changed = false;
                 if (f->kind == FUNCTION_STREAM)
                         continue;
+                v.kernel = f;
                 v.bounds = loop_bounds_new(v.scratch, f);
                 v.averages = averages_find(v.scratch, f);
                 struct loop_block *best = vectorize_best(&v, f->body, &changed);

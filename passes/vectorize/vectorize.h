@@ -11,6 +11,7 @@ struct vectorizing {
         struct arena *arena;            /* Code of the program lives here. */
         struct arena *scratch;          /* Code that is only compared lives here. */
         const struct target *target;
+        const struct loop_function *kernel;
         struct loop_bounds *bounds;     /* The bounds hold for the whole kernel. */
         const struct map *averages;     /* passes/vectorize/averages.h finds them in the
                                          * kernel. */
@@ -70,7 +71,9 @@ struct loop_block *vectorize_partial_results(const struct vectorizing *v,
 /* ---- loops to an extent that a run gives (open_loops.c) ---- */
 
 /* Does the loop go from 0, by 1, to an extent that a run gives? */
-bool vectorize_is_open(const struct loop_stmt *loop);
+bool vectorize_is_open(const struct vectorizing *v, const struct loop_stmt *loop);
+/* Is e made of extents that a run gives, and numbers, alone? */
+bool vectorize_is_extent(const struct vectorizing *v, struct loop_expr *e);
 /* Returns extent / step * step, a form that cost/code.c knows. */
 struct loop_expr *vectorize_whole(const struct vectorizing *v, const struct loop_expr *extent,
                                   int64_t step);
