@@ -40,6 +40,8 @@ struct vector_request {
         int substitution_count;
         struct loop_bounds *bounds;     /* New variables are added to these bounds of the kernel;
                                          * NULL: less is known of subscripts. */
+        bool open;                      /* Buffers may have fewer elements than their extents say:
+                                         * as many as a run gives. */
         bool scatters;                  /* Stores that are not contiguous may scatter. */
 };
 

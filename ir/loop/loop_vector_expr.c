@@ -263,7 +263,7 @@ static bool is_safe(const struct vectorizer *v, const struct loop_buffer *b,
                     struct lane_value index)
 {
         struct loop_range r = range_of_lanes(v, index);
-        return index.e->type.lanes == 1 && r.low >= 0 && r.high < b->extent;
+        return !v->request->open && index.e->type.lanes == 1 && r.low >= 0 && r.high < b->extent;
 }
 
 static struct lane_value load(struct vectorizer *v, const struct loop_expr *e)

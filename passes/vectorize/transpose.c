@@ -77,8 +77,12 @@ static bool step_of(const struct square *s, const struct loop_expr *e,
                 return e->op == LOOP_ADD ? !__builtin_add_overflow(a, b, step)
                                          : !__builtin_sub_overflow(a, b, step);
         case LOOP_MUL:
-                return loop_is_int(e->args[1], &factor) && step_of(s, e->args[0], loop, &a) &&
-                       !__builtin_mul_overflow(a, factor, step);
+                if (!step_of(s, e->args[0], loop, &a))
+                        return false;
+                if (!loop_is_int(e->args[1], &factor))  /* An extent that a run gives, or others: it
+                                                         * must not move. */
+                        return !a && step_of(s, e->args[1], loop, &b) && !b;
+                return !__builtin_mul_overflow(a, factor, step);
         default:
                 return false;
         }
@@ -98,9 +102,12 @@ static bool may_be_stored(const struct square *s, const struct loop_buffer *b)
 static bool find_loads(struct square *s, const struct loop_expr *e)
 {
         int64_t step, across;
+        const int before = s->count;
         for (int i = 0; i < e->arity; i++)
                 if (e->args[i] && !find_loads(s, e->args[i]))
                         return false;
+        if (e->op == LOOP_SELECT && s->v->open && s->count > before)
+                return false;           /* It may read elements that are not there. */
         if (e->op != LOOP_LOAD)
                 return true;
         const struct loop_variable *lane = s->loops[s->lane]->variable,
@@ -340,7 +347,7 @@ static bool find_turns(struct square *s, const struct loop_stmt *loop)
         rows = vectorize_trip(inner, &first);
         const struct loop_stmt *store = store_of(s);
         if (!store || first || rows < 2 || s->v->lanes % rows || (rows & (rows - 1)) ||
-            vectorize_trip(loop, &from) < s->v->lanes ||
+            !(vectorize_trip(loop, &from) >= s->v->lanes || vectorize_is_open(s->v, loop)) ||
             !step_of(s, store->a, loop->variable, &step) ||
             !step_of(s, store->a, inner->variable, &across) || step != rows || across != 1)
                 return false;
@@ -413,6 +420,26 @@ static bool write_part(const struct square *s, struct part part, struct loop_blo
                               rest->body);
 }
 
+/* Writes all iterations of an open loop: those that fill vectors, and what is left as a loop from
+ * 0. */
+static bool write_open(const struct square *s, struct loop_block *out, struct loop_block *edges)
+{
+        const struct vectorizing *v = s->v;
+        const struct loop_stmt *all = s->loops[0];
+        struct loop_stmt *loop =
+                vectorize_open_loop(v, all, loop_index(v->arena, 0),
+                                    vectorize_whole(v, all->b, v->lanes), v->lanes, out);
+        if (!write_turns(s, loop_use(v->arena, loop->variable), loop->body))
+                return false;
+        struct loop_expr *left = loop_op(v->arena, LOOP_REM, loop_expr_copy(v->arena, all->b),
+                                         loop_index(v->arena, v->lanes), NULL);
+        struct loop_stmt *rest =
+                vectorize_open_loop(v, all, loop_index(v->arena, 0), left, 1, edges);
+        struct loop_expr *at = loop_op(v->arena, LOOP_ADD, loop_use(v->arena, rest->variable),
+                                       vectorize_whole(v, all->b, v->lanes), NULL);
+        return vectorize_body(v, all, 1, at, NULL, NULL, 0, rest->body);
+}
+
 struct loop_block *vectorize_turns(const struct vectorizing *v, const struct loop_stmt *loop)
 {
         struct square s = { .v = v };
@@ -427,10 +454,13 @@ struct loop_block *vectorize_turns(const struct vectorizing *v, const struct loo
                                                  * the loop's elements lie side by side. */
                         t->a = loop_use(v->arena,
                                         (struct loop_variable *)(uintptr_t)loop->variable);
-        int64_t end = vectorize_trip(loop, &from) + from;
-        int count = vectorize_breaks(loop, from, end, places);
+        const bool open = vectorize_is_open(v, loop);
+        int64_t end = open ? 0 : vectorize_trip(loop, &from) + from;
+        int count = open ? 0 : vectorize_breaks(loop, from, end, places);
         places[count] = end;
-        for (int i = 0; i <= count; from = places[i++])
+        if (open && !write_open(&s, out, edges))
+                return NULL;
+        for (int i = 0; i <= count && !open; from = places[i++])
                 if (!write_part(&s, (struct part){ from, places[i] }, out, edges))
                         return NULL;
         vectorize_append(out, vectorize_best(v, edges, &changed));

@@ -94,7 +94,8 @@ bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, i
                                                 .active = mask ? v->active : 0,
                                                 .substitutions = substitutions,
                                                 .substitution_count = count,
-                                                .bounds = v->bounds };
+                                                .bounds = v->bounds,
+                                                .open = v->open };
         if (!vector_block(&request, loop->body, out))
                 return false;
         if (target_narrow(v->target))
@@ -309,7 +310,11 @@ struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop
                 if (s->other)
                         copy->other = vectorize_best(v, s->other, &inside);
                 best = kept;
-                if (s->kind == STMT_FOR) {
+                struct loop_block *ranges =
+                        s->kind == STMT_FOR ? vectorize_open_ranges(v, s) : NULL;
+                if (ranges) {
+                        best = ranges;
+                } else if (s->kind == STMT_FOR) {
                         best = vectorize_cheaper(v, best, best_map(v, s));
                         best = vectorize_cheaper(v, best, vectorize_reduction(v, s));
                         best = vectorize_cheaper(v, best, vectorize_transpose(v, s));
@@ -337,6 +342,7 @@ int pass_vectorize(struct loop_program *p, struct pass_context *context)
                 if (f->kind == FUNCTION_STREAM)
                         continue;
                 v.kernel = f;
+                v.open = p->extent_count && f->scalar_count;
                 v.bounds = loop_bounds_new(v.scratch, f);
                 v.averages = averages_find(v.scratch, f);
                 struct loop_block *best = vectorize_best(&v, f->body, &changed);

@@ -20,6 +20,8 @@ struct vectorizing {
         int active;                     /* No lane of a mask from this one on is active; 0: that is
                                          * not known. */
         bool exact;
+        bool open;                      /* A run gives extents of buffers, which may have fewer
+                                         * elements than these say. */
 };
 
 /* Returns the number of iterations of a loop from literal to literal by 1, whose iterations may run
@@ -88,6 +90,9 @@ struct loop_block *vectorize_open_rest(const struct vectorizing *v, const struct
 /* Returns the open loop in vectors; NULL: it is not open, or its iterations depend on each
  * other. */
 struct loop_block *vectorize_open_map(const struct vectorizing *v, const struct loop_stmt *loop);
+/* Returns the open loop as one for what comparisons of its variable say is inside, and others before
+ * and behind it; NULL: it has none (open_ranges.c). */
+struct loop_block *vectorize_open_ranges(const struct vectorizing *v, const struct loop_stmt *loop);
 /* Returns an open loop over rows of sums, several rows at a time; NULL: it is none, or that would
  * cost more. */
 struct loop_block *vectorize_open_rows(const struct vectorizing *v, const struct loop_stmt *loop);
