@@ -90,8 +90,8 @@ struct loop_block *vectorize_open_rest(const struct vectorizing *v, const struct
 /* Returns the open loop in vectors; NULL: it is not open, or its iterations depend on each
  * other. */
 struct loop_block *vectorize_open_map(const struct vectorizing *v, const struct loop_stmt *loop);
-/* Returns the open loop as one for what comparisons of its variable say is inside, and others before
- * and behind it; NULL: it has none (open_ranges.c). */
+/* Returns the open loop as one for what comparisons of its variable say is inside, and others
+ * before and behind it; NULL: it has none (open_ranges.c). */
 struct loop_block *vectorize_open_ranges(const struct vectorizing *v, const struct loop_stmt *loop);
 /* Returns an open loop over rows of sums, several rows at a time; NULL: it is none, or that would
  * cost more. */
