@@ -316,8 +316,9 @@ bool layout_dot(struct layout *l, struct op *op)
                 a = b;
                 b = rows;
         }
-        b.value = layout_stored(l,
-                                a.extent[FREE] < LEAST_ROWS ? b.value : layout_decoded(l, b.value));
+        b.value = layout_stored(l, b.value);
+        if (a.extent[FREE] >= LEAST_ROWS)
+                b.value = layout_decoded(l, b.value);
         b.value = bytes_of_panel(l, &b);
         int64_t batch = a.extent[BATCH], rows = a.extent[FREE], inner = a.extent[CONTRACT],
                 outputs = b.extent[FREE];

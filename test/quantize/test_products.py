@@ -254,6 +254,19 @@ def test_steps_are_no_matrix(tmp_path):
     assert any("@scales" in k and "@w" in k for k in kernels), kernels
 
 
+@pytest.mark.parametrize("rows", [1, 64, "N"])
+def test_bytes_stay_bytes(rows, tmp_path):
+    """in packed kernels, too, weights in s8 are a quarter of those in floats, however many rows there are"""
+    path, w, _ = product(tmp_path, (rows, 512), np.random.default_rng(1).standard_normal((512, 256)))
+    sizes = []
+    for options in [], ["--quantize-weights=s8"]:
+        dim = ["--dim=N=1..512"] * (rows == "N")
+        done = dnncc.run([dnncc.DNNCC, path, *dim, *options, "--target=x86-64-v3", "--weights=file", "-o", tmp_path / "m.c"])
+        assert done.returncode == 0, done.stderr
+        sizes.append((tmp_path / "m.weights").stat().st_size)
+    assert sizes[0] >= w.nbytes and sizes[1] < sizes[0] / 3.9
+
+
 def test_row_of_zeros(tmp_path):
     path, *_ = product(tmp_path)
     for text in "s8", "s4", "u8":
