@@ -40,7 +40,7 @@ bool onnx_import_quantize_linear(struct onnx_import *im, struct onnx_node *n)
         enum element to = E_U8, computed = compose_wide_element(value_element(n->inputs[1]));
 
         const enum element of_scale = value_element(n->inputs[1]);
-        if (n->opset >= 23 && (of_scale == E_F8E8M0 || of_scale == E_I32))
+        if ((n->opset >= 23 && of_scale == E_F8E8M0) || (n->opset >= 19 && of_scale == E_I32))
                 return onnx_unsupported(im, n, "scales of %s", element_info[of_scale].text);
         if (!onnx_want_float(im, n, 1) || !onnx_int(im, n, "axis", 1, &axis) ||
             !block_size(im, n, &block) ||

@@ -29,9 +29,10 @@ static bool next_draw(struct onnx_import *im, struct onnx_node *n, bool given, d
                       struct compose_draw *draw)
 {
         if (given && !im->options->seed) {
-                if (!(stated > -1 && stated < 4294967296.0))
-                        return onnx_invalid(im, n, "seed %g, want 0 to 4294967295", stated);
-                *draw = (struct compose_draw){ .seed = (uint32_t)stated };
+                if (!(stated > -4294967296.0 && stated < 4294967296.0))
+                        return onnx_invalid(im, n, "seed %g, want -4294967295 to 4294967295",
+                                            stated);
+                *draw = (struct compose_draw){ .seed = (uint32_t)(int64_t)stated };
                 return true;
         }
         if (!im->options->seed && !im->model->draws)

@@ -242,6 +242,10 @@ bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_sequence *first = sequence(im, n, 0);
         const Onnx__GraphProto *body = first ? onnx_graph_attribute(im, n, "body") : NULL;
+        for (int i = 0; body && i < n->input_count; i++)
+                if (n->inputs[i] && onnx_stack_of(n->inputs[i]))
+                        return onnx_unsupported(im, n, "only a run tells how many items input %d "
+                                                       "has, or of which shapes", i);
         if (!body || !check_map(im, n, body, first->count))
                 return false;
         int outputs = n->output_count;

@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "base/size.h"
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 #include "front/onnx/onnx_helpers.h"
@@ -268,11 +269,11 @@ bool onnx_form_spread(struct onnx_import *im, struct onnx_node *n, struct value 
                       const struct onnx_form *form, struct value *parts[STACK_PARTS])
 {
         struct onnx_stack s;
+        struct onnx_form same = *form;
         int count = 2;
-        (void)n;
         if (!form->known)
                 return (parts[0] = compose_integer(im->c, E_BOOL, 0)) != NULL;
-        if (!as_form(im, v, form, &s))
+        if (!onnx_form_join(im, n, &same, form) || !as_form(im, v, form, &s))
                 return false;
         parts[0] = s.count;
         parts[1] = s.rows;
@@ -411,7 +412,7 @@ struct value *onnx_stack_erase(struct onnx_import *im, struct onnx_node *n, stru
                 onnx_invalid(im, n, "the sequence is empty");
                 return NULL;
         }
-        if (!as_form(im, list, &form, &s))
+        if (!onnx_form_join(im, n, &form, &form) || !as_form(im, list, &form, &s))
                 return NULL;
         struct value *numbers = compose_iota(c, E_I64, form.room);
         at = placed(im, n, at ? at : integer(im, -1), s.count, s.count, form.room);
@@ -630,6 +631,19 @@ struct value *onnx_stack_split(struct onnx_import *im, struct onnx_node *n, stru
         }
         size = known ? compose_min(size, compose_max(extent, 1)) : extent;
         room = onnx_length_most(im, n, 0, known ? divide_up(extent, size) : extent);
+        int64_t bytes = element_info[t->element].bytes;
+        for (int d = 0; d < t->rank; d++)
+                if (!int_mul(bytes, d == axis ? size : dim_bound(im->m, t->dims[d]), &bytes))
+                        bytes = INT64_MAX;
+        if (room > 0 && bytes > im->context->limits.tensor_bytes / room) {
+                onnx_unsupported(im, n,
+                                 "up to %lld parts of %lld bytes each are more than the limit of "
+                                 "%lld: bound their number by --dim %s_count=0..16",
+                                 (long long)room, (long long)bytes,
+                                 (long long)im->context->limits.tensor_bytes,
+                                 SAFE(im, n->proto->output[0]));
+                return NULL;
+        }
         struct value *all = compose_extent(c, t->dims[axis]), *stated = each;
         each = clamp(c, each, 1, (double)compose_max(extent, 1));
         /* Parts of no elements are more than there is room for. */

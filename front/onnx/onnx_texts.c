@@ -126,7 +126,7 @@ bool onnx_strings(struct onnx_import *im, struct onnx_node *n, const char *name,
 
 /* ---- operators that move texts ---- */
 
-enum texts_how { TAKEN, MOVED, READ, REFUSED };
+enum texts_how { TAKEN, MOVED, READ, LATER, REFUSED };
 
 static enum texts_how how_of(const struct onnx_row *row)
 {
@@ -242,6 +242,10 @@ bool onnx_texts_import(struct onnx_import *im, struct onnx_node *n)
         const enum texts_how how = how_of(n->row);
         if (how == TAKEN)
                 return n->row->import(im, n);
+        if (how == LATER)
+                return onnx_unsupported(im, n, "operand %d is %s, which is supported of numbers "
+                                               "alone", first,
+                                        compose_text(im->c, n->inputs[first]->type));
         if (how == REFUSED)
                 return onnx_invalid(im, n, "operand %d is %s, want numbers", first,
                                     compose_text(im->c, n->inputs[first]->type));

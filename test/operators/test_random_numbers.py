@@ -208,7 +208,7 @@ def test_messages():
     assert done.returncode == dnncc.USAGE and "--seed 1: no node of the model draws random numbers" in done.stderr
     named = model_of([helper.make_node("Bernoulli", ["seed"], ["y"])], [("seed", F32, [3])], [("y", F32, [3])])
     assert "has a value 'seed' of its own" in said(named, ["--seed=input"]).stderr
-    for op, attributes, why in ("RandomUniform", dict(seed=-1.0, shape=[2]), "seed -1, want 0 to 4294967295"), ("RandomUniform", {}, "'shape' is required"), \
+    for op, attributes, why in ("RandomUniform", dict(seed=-5e9, shape=[2]), "seed -5e+09, want -4294967295 to 4294967295"), ("RandomUniform", {}, "'shape' is required"), \
                                ("RandomNormal", dict(dtype=TensorProto.INT64, shape=[2]), "random numbers of i64"):
         done = said(model_of([helper.make_node(op, [], ["y"], **attributes)], [], [("y", F32, [2])]))
         assert done.returncode == dnncc.INVALID and why in done.stderr

@@ -203,6 +203,23 @@ def test_optionals(tmp_path, kind):
         dnncc.run_host(program, [np.array(False), x])
 
 
+NEG = helper.make_graph([node("Neg", ["a"], ["c"])], "b", [value("a")], [value("c")])
+REFUSED = {
+    "map": ([node("SplitToSequence", ["x", "k"], ["s"]), node("SequenceMap", ["s"], ["y"], body=NEG)], [6], "only a run tells how many items input 0 has"),
+    "large parts": ([node("SplitToSequence", ["x", "k"], ["y"])], [100000], "bound their number by --dim y_count=0..16"),
+    "ranks": ([node("SequenceConstruct", ["x", "x"], ["s"]), node("SequenceErase", ["s", "k"], ["y"])], [1] * 16, "items of rank 16, at most 15"),
+    "texts": ([node("Cast", ["x"], ["t"], to=I64), node("Cast", ["t"], ["u"], to=8), node("SequenceConstruct", ["u"], ["y"])], [2], "which is supported of numbers alone"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(tmp_path, name):
+    nodes, shape, text = REFUSED[name]
+    save(tmp_path / "m.onnx", nodes, [value("x", shape), value("k", [], I64)], [sequence("y", 8 if name == "texts" else F)])
+    code, said = refused(tmp_path)
+    assert code == dnncc.UNSUPPORTED and text in said, said
+
+
 def chain(seed):
     """nodes, inputs and what they are for a random program of sequences: positions are those of a run, within the sequence"""
     r = chance.Random(seed)
