@@ -76,6 +76,14 @@ static void add_case(struct run *run, struct likely *l, const struct likely_dim 
         }
 }
 
+/* Is the model imported for likely extents, too? What is found out about values by samples, or
+ * written of the model itself, is of the general function alone. */
+static bool are_wanted(const struct options *o)
+{
+        return o->emit != EMIT_ONNX && !o->tune && !o->calibrate &&
+               (!o->quantize || !strcmp(o->quantize, "dynamic"));
+}
+
 bool likely_read(struct run *run, struct likely *l)
 {
         struct likely_dim *dims = arena_array(run->arena, (size_t)run->options.dims.count + 1,
@@ -84,6 +92,14 @@ bool likely_read(struct run *run, struct likely *l)
         *l = (struct likely){ 0 };
         if (count <= 0)
                 return !count;
+        if (!are_wanted(&run->options)) {
+                if (run->options.quantize)
+                        diag_warning(&run->diag,
+                                     "--dim %s: with --quantize=FILE likely extents have no code "
+                                     "of their own",
+                                     text_argument(run->arena, dims[0].range));
+                return true;
+        }
         int64_t total = 1;
         for (int k = 0; k < count && total <= LIKELY_MAX + 1; k++)
                 total *= dims[k].count + 1;

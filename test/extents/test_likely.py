@@ -108,6 +108,25 @@ def test_usage(said, words, tmp_path):
     assert done.returncode == 1 and words in done.stderr and not done.stdout, done.stderr
 
 
+@pytest.mark.parametrize("said", [["--emit=onnx", "-o", "m2.onnx"], ["--tune", "--schedule=m.schedules", "--limit=tune_seconds=0"], ["--flush-denormals", "--target=x86-64-v3", "-o", "m.c"],
+                                  ["--quantize-weights=s8", "-o", "m.c"], ["--quantize=dynamic", "-o", "m.c"]], ids=lambda s: s[0])
+def test_other_options(said, tmp_path):
+    """what is about the model itself leaves likely extents out"""
+    lstm(tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, "m.onnx", "--dim=N=1..9:1,4", *said], cwd=tmp_path)
+    assert done.returncode == 0 and "warning" not in done.stderr, done.stderr
+
+
+def test_ranges(tmp_path):
+    """layers in bytes are those of the code for all extents"""
+    lstm(tmp_path / "m.onnx")
+    np.savez(tmp_path / "s.npz", x=np.random.default_rng(0).random((4, 1, 32), np.float32))
+    dims = "--dim=N=1..9:1,4"
+    assert dnncc.run([dnncc.DNNCC, "m.onnx", dims, "--calibrate=s.npz", "-o", "m.ranges"], cwd=tmp_path).returncode == 0
+    done = dnncc.run([dnncc.DNNCC, "m.onnx", dims, "--quantize=m.ranges", "-O0", "-o", "m.c"], cwd=tmp_path)
+    assert done.returncode == 0 and "have no code of their own" in done.stderr and "if (extent_N" not in (tmp_path / "m.c").read_text(), done.stderr
+
+
 def test_many_ways(tmp_path):
     Network(0).save(tmp_path / "m.onnx", 3)
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--dim=N=1..9:1,2,3,4,5,6", "--dim=M=1..9:1,2,3,4,5,6", "-o", "-"])
