@@ -33,13 +33,24 @@ struct result {
         struct port_data *inputs, *outputs;
         int64_t *extents;               /* The program's extents have these values. */
         const char *entry;              /* It is of this one of several entries, or "". */
-        struct result *next;            /* Of the next entry. */
+        struct result *next;            /* Of the next run, or entry. */
 };
 
 /* The extents that inputs choose indices from, one for each input; a .loops text has none. */
 struct choices { int64_t *extents; int count; };
 
+/* The extents of a run that has code of its own (struct function: likely), by their names. */
+struct likely_run {
+        const char *entry;
+        const char **names;
+        int64_t *extents;
+        int count;
+        struct likely_run *next;
+};
+
 struct check {
+        struct arena *arena;
+        struct likely_run *likely;      /* These runs are compared as well. */
         const struct pipeline_options *options;
         struct pass_context *context;
         struct result *before;          /* NULL: the last state could not be run. */
@@ -50,6 +61,30 @@ struct check {
         struct choices *choices;        /* Of each entry. */
         int choice_count;
 };
+
+/* Notes the likely extents of the model. */
+static void note_likely(struct check *c, const struct module *m)
+{
+        for (const struct function *f = m ? m->functions : NULL; f; f = f->next) {
+                if (!f->general)
+                        continue;
+                struct likely_run *run = ARENA_NEW(c->arena, struct likely_run);
+                *run = (struct likely_run){
+                        .entry = arena_string(c->arena, f->general->name),
+                        .names = arena_array(c->arena, (size_t)f->likely_count,
+                                             sizeof *run->names),
+                        .extents = arena_array(c->arena, (size_t)f->likely_count,
+                                               sizeof *run->extents),
+                        .count = f->likely_count, .next = c->likely
+                };
+                for (int i = 0; i < f->likely_count; i++) {
+                        run->names[i] =
+                                arena_string(c->arena, m->symbols[f->likely[i].symbol].name);
+                        run->extents[i] = f->likely[i].extent;
+                }
+                c->likely = run;
+        }
+}
 
 /* ---- tolerance ---- */
 
@@ -124,7 +159,10 @@ static void fill_input(const struct choices *c, const struct loop_buffer *b,
                            number <= c->count ? c->extents[number - 1] : 0, start);
 }
 
-static struct result *result_new(const struct check *c, const struct loop_program *p)
+/* Draws the inputs of a run of the entry at p->at, with likely extents or, where `likely` is NULL,
+ * others. */
+static struct result *result_new(const struct check *c, const struct loop_program *p,
+                                 const struct likely_run *likely)
 {
         static const struct choices none;
         struct result *r = memory_alloc(sizeof *r);
@@ -142,6 +180,9 @@ static struct result *result_new(const struct check *c, const struct loop_progra
                 const struct loop_variable *v = p->extents[i].variable;
                 r->extents[i] = v->high - (v->high - v->low) / 3;
                 r->extents[i] -= r->extents[i] == v->high && v->high > v->low;
+                for (int k = 0; likely && k < likely->count; k++)
+                        if (!strcmp(p->extents[i].name, likely->names[k]))
+                                r->extents[i] = likely->extents[k];
         }
         int in = 0, out = 0;
         for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
@@ -302,9 +343,16 @@ static struct result *compute(struct check *c, const struct pipeline_state *stat
         const char *skipped = p ? NULL : "it cannot be lowered";
         for (int e = 0; p && e < p->entry_count && !skipped; e++) {
                 p->at = e;
-                *end = result_new(c, p);
+                *end = result_new(c, p, NULL);
                 skipped = run_state(c, p, *end);
                 end = &(*end)->next;
+                for (const struct likely_run *l = c->likely; l && !skipped; l = l->next) {
+                        if (p->entry_count > 1 && strcmp(l->entry, loop_entry_at(p)->name) != 0)
+                                continue;
+                        *end = result_new(c, p, l);
+                        skipped = run_state(c, p, *end);
+                        end = &(*end)->next;
+                }
         }
         if (p)
                 p->at = 0;
@@ -390,8 +438,9 @@ struct check *check_begin(const struct pipeline_state *state,
                           const struct pipeline_options *options, struct pass_context *context)
 {
         struct check *c = memory_alloc(sizeof *c);
-        *c = (struct check){ .options = options, .context = context };
+        *c = (struct check){ .options = options, .context = context, .arena = arena_new() };
         note_state(c, state);
+        note_likely(c, state->program ? NULL : state->module);
         c->before = compute(c, state, "the model");
         return c;
 }
@@ -457,5 +506,6 @@ void check_end(struct check *c)
         for (int i = 0; i < c->choice_count; i++)
                 free(c->choices[i].extents);
         free(c->choices);
+        arena_free(c->arena);
         free(c);
 }

@@ -151,3 +151,13 @@ def test_hand_written(text, words, tmp_path):
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", "-O0", "-o", "-"])
     assert (done.returncode, words or "") == ((3, words) if words else (0, "")) and (words or "") in done.stderr, done.stderr
     assert words or "if (extent_N == 2) {" in done.stdout
+
+
+def test_check_runs_likely_extents(tmp_path):
+    """--check compares runs with likely extents, too: a text whose functions differ is seen where one of them is left out"""
+    (tmp_path / "m.dnn").write_text(HEAD + GENERAL + LIKELY.replace("neg", "abs"))
+    done = dnncc.run([dnncc.DNNCC, "m.dnn", "--check", "--limit=likely_percent=100"], cwd=tmp_path)
+    assert done.returncode == 70 and "bug in pass likely: --check: output 'y'" in done.stderr, done.stderr
+    (tmp_path / "m.dnn").write_text(HEAD + GENERAL + LIKELY)
+    done = dnncc.run([dnncc.DNNCC, "m.dnn", "--check", "--limit=likely_percent=100"], cwd=tmp_path)
+    assert done.returncode == 0 and "check: likely: equal" in done.stderr, done.stderr
