@@ -72,6 +72,9 @@ struct looping {
         int *at;                        /* [carried + 1], the number of the first part of each among
                                          * what the loop carries; the last one is how many these
                                          * are. */
+        struct value **first;           /* [carried], the values before the first iteration. */
+        bool maps;                      /* It is a SequenceMap: the body has the items of a number
+                                         * for its inputs, and makes one for each carried list. */
         int64_t most;                   /* It runs no more often; -1: that is not known. */
         bool misfit;                    /* Forms that the body yields are not those that it was
                                          * given. */
@@ -85,6 +88,21 @@ static void number_parts(struct looping *l)
 {
         for (int i = 0; i < l->carried; i++)
                 l->at[i + 1] = l->at[i] + (l->is_list[i] ? onnx_form_parts(&l->forms[i]) : 1);
+}
+
+/* Carries these values. */
+static void carry(struct onnx_import *im, struct looping *l, struct value **first)
+{
+        const size_t count = (size_t)l->carried + 1;
+        l->first = first;
+        l->forms = arena_array(im->arena, count, sizeof *l->forms);
+        l->wanted = arena_array(im->arena, count, sizeof *l->wanted);
+        l->is_list = arena_array(im->arena, count, sizeof *l->is_list);
+        l->at = arena_array(im->arena, count, sizeof *l->at);
+        for (int i = 0; i < l->carried; i++)
+                if ((l->is_list[i] = first[i] && first[i]->type->kind != TYPE_TENSOR))
+                        l->forms[i] = onnx_form_of(im, first[i]);
+        number_parts(l);
 }
 
 static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct looping *l)
@@ -108,16 +126,7 @@ static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct loo
         if (constant_number_of(l->go, &known))
                 l->trips = known ? l->trips : 0;
         l->which = arena_array(im->arena, (size_t)all, sizeof *l->which);
-        l->forms = arena_array(im->arena, (size_t)l->carried + 1, sizeof *l->forms);
-        l->wanted = arena_array(im->arena, (size_t)l->carried + 1, sizeof *l->wanted);
-        l->is_list = arena_array(im->arena, (size_t)l->carried + 1, sizeof *l->is_list);
-        l->at = arena_array(im->arena, (size_t)l->carried + 1, sizeof *l->at);
-        for (int i = 0; i < l->carried; i++) {
-                const struct value *v = n->inputs[2 + i];
-                if ((l->is_list[i] = v && v->type->kind != TYPE_TENSOR))
-                        l->forms[i] = onnx_form_of(im, v);
-        }
-        number_parts(l);
+        carry(im, l, n->inputs + 2);
         for (int i = l->carried; i < n->output_count; i++)
                 if (onnx_wants(n, i))
                         l->which[l->stacked++] = i;
@@ -237,8 +246,13 @@ static bool read_form(struct onnx_import *im, struct onnx_node *n, struct loopin
                       const struct value *next)
 {
         const struct onnx_form was = l->forms[i];
-        struct onnx_form *form = &l->wanted[i], given = onnx_form_of(im, n->inputs[2 + i]),
+        struct onnx_form *form = &l->wanted[i], given = onnx_form_of(im, l->first[i]),
                          made = onnx_form_of(im, next);
+        if (l->maps && was.element != made.element) {   /* The body has said what it makes. */
+                l->first[i] = onnx_sequence_new(im, made.element, NULL, 0);
+                *form = onnx_form_of(im, l->first[i]);
+                return l->misfit = true;
+        }
         *form = given;
         if (!onnx_form_join(im, n, form, &was) || !onnx_form_join(im, n, form, &made))
                 return false;
@@ -266,8 +280,9 @@ static bool read_form(struct onnx_import *im, struct onnx_node *n, struct loopin
 static bool give_arguments(struct onnx_import *im, const struct looping *l,
                            const struct compose_loop *loop, struct value **arguments)
 {
-        arguments[0] = as_declared(im, loop->number, l->body, 0);
-        arguments[1] = as_declared(im, compose_integer(im->c, E_BOOL, 1), l->body, 1);
+        for (int i = 0; i < 2 && !l->maps; i++)
+                arguments[i] = as_declared(im, i ? compose_integer(im->c, E_BOOL, 1) : loop->number,
+                                           l->body, (size_t)i);
         for (int i = 0; i < l->carried; i++) {
                 struct onnx_form form = l->forms[i];
                 struct value *parts[STACK_PARTS];
@@ -282,6 +297,35 @@ static bool give_arguments(struct onnx_import *im, const struct looping *l,
         return true;
 }
 
+/* Imports the body of a SequenceMap for the items of this iteration's number. yielded become the
+ * condition, and each list with what the body made behind its items. */
+static bool map_items(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+                      const struct compose_loop *loop, struct value *const *lists,
+                      struct value **yielded)
+{
+        struct value **items = arena_array(im->arena, (size_t)n->input_count, sizeof *items);
+        for (int i = 0; i < n->input_count; i++) {
+                items[i] = n->inputs[i]->type->kind == TYPE_TENSOR
+                                   ? n->inputs[i]
+                                   : onnx_stack_at(im, n, n->inputs[i], loop->number);
+                if (!items[i])
+                        return false;
+        }
+        yielded[0] = compose_integer(im->c, E_BOOL, 1);
+        if (!onnx_inline_graph(im, l->body, items, n->input_count, yielded + 1, l->carried) ||
+            !onnx_want_tensors(im, l->body, yielded + 1, 0, l->carried))
+                return false;
+        for (int i = 0; i < l->carried; i++) {
+                struct value *list = lists[i], *item = yielded[1 + i];
+                if (l->forms[i].element != value_element(item))
+                        list = onnx_sequence_new(im, value_element(item), NULL, 0);
+                yielded[1 + i] = list ? onnx_stack_insert(im, n, list, item, NULL) : NULL;
+                if (!yielded[1 + i])
+                        return false;
+        }
+        return true;
+}
+
 /* Imports the body, between opening and closing the loop. yielded are go, carried values, rows.
  * Where lists are not as the body was given them, it says so, and the result is false. */
 static bool import_body(struct onnx_import *im, struct onnx_node *n, struct looping *l,
@@ -290,10 +334,17 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, struct loop
         size_t count = l->body->n_output;
         struct value **arguments =
                 arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
-        struct value **outputs = arena_array(im->arena, count, sizeof *outputs);
-        if (!give_arguments(im, l, loop, arguments) ||
-            !onnx_inline_graph(im, l->body, arguments, l->carried + 2, outputs, (int)count))
+        struct value **outputs = arena_array(im->arena, count + 1, sizeof *outputs);
+        if (!give_arguments(im, l, loop, arguments))
                 return false;
+        if (l->maps) {
+                count = (size_t)l->carried + 1;
+                if (!map_items(im, n, l, loop, arguments + 2, outputs))
+                        return false;
+        } else if (!onnx_inline_graph(im, l->body, arguments, l->carried + 2, outputs,
+                                      (int)count)) {
+                return false;
+        }
         for (int i = 0; i < (int)count; i++) {
                 const bool list = i >= 1 && i <= l->carried && l->is_list[i - 1];
                 if (list ? !read_form(im, n, l, i - 1, outputs[i])
@@ -430,7 +481,7 @@ static bool build_loop(struct onnx_import *im, struct onnx_node *n, struct loopi
                 arena_array(im->arena, (size_t)(2 + flat + l->stacked), sizeof *yielded);
         struct value **first = arena_array(im->arena, (size_t)flat + 1, sizeof *first);
         for (int i = 0; i < l->carried; i++) {
-                struct value *v = n->inputs[2 + i];
+                struct value *v = l->first[i];
                 if (!l->is_list[i])
                         first[l->at[i]] = v;
                 else if (!onnx_form_spread(im, n, v, &l->forms[i], first + l->at[i]))
@@ -469,8 +520,10 @@ static bool build_with_lists(struct onnx_import *im, struct onnx_node *n, struct
         enum { TRIES = 6 };
         struct amount trip[AMOUNTS_MAX];
         int count;
-        l->most = l->trips;
-        if (l->trips < 0 && l->trip && value_amounts(im->m, l->trip, trip, &count) && trip[0].term)
+        if (!l->maps)
+                l->most = l->trips;
+        if (l->trips < 0 && !l->maps && l->trip &&
+            value_amounts(im->m, l->trip, trip, &count) && trip[0].term)
                 l->most = dim_bound(im->m, trip[0].dim);
         for (int i = 0; i < TRIES; i++) {
                 const struct onnx_import before = *im;
@@ -516,4 +569,29 @@ bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
         }
         l.counter = may_count(im, n, &l);
         return carries_lists(n) ? build_with_lists(im, n, &l) : build_loop(im, n, &l);
+}
+
+bool onnx_map_at_run(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body)
+{
+        struct looping l = { .body = body, .maps = true, .trips = -1, .carried = n->output_count };
+        struct value *length = NULL;
+        struct value **first = arena_array(im->arena, (size_t)l.carried + 1, sizeof *first);
+        for (int i = 0; i < n->input_count; i++) {
+                const struct onnx_stack *s = onnx_stack_of(n->inputs[i]);
+                int count;
+                if (n->inputs[i]->type->kind == TYPE_TENSOR)
+                        continue;
+                onnx_sequence_items(n->inputs[i], &count);
+                struct value *own = s ? s->count : compose_integer(im->c, E_I64, count);
+                if (length && !onnx_fail_if(im, n, compose_binary(im->c, OP_ne, own, length)))
+                        return false;
+                length = length ? length : own;
+                l.most = i ? l.most : s ? value_extent(s->rows, 0) : count;
+        }
+        for (int i = 0; i < l.carried; i++)
+                if (!(first[i] = onnx_sequence_new(im, E_F32, NULL, 0)))
+                        return false;
+        l.trip = length;
+        carry(im, &l, first);
+        return build_with_lists(im, n, &l);
 }

@@ -199,17 +199,26 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
 
 /* ---- a body for each item ---- */
 
-/* Checks that inputs beside the first sequence are tensors, or sequences of as many items. */
-static bool check_map(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body,
-                      int items)
+/* Checks that there are tensors and sequences, for each of which the body has an input. */
+static bool check_body(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body)
 {
         if (body->n_input != (size_t)n->input_count || (size_t)n->output_count > body->n_output)
                 return onnx_invalid(im, n, "%d inputs and %d outputs; its body has %zu and %zu",
                                     n->input_count, n->output_count, body->n_input, body->n_output);
+        for (int i = 1; i < n->input_count; i++)
+                if (!n->inputs[i] || n->inputs[i]->type->kind == TYPE_OPTIONAL)
+                        return onnx_invalid(im, n, "input %d is required", i);
+        return true;
+}
+
+/* Checks that inputs beside the first sequence are tensors, or sequences of as many items. */
+static bool check_map(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body,
+                      int items)
+{
+        if (!check_body(im, n, body))
+                return false;
         for (int i = 1; i < n->input_count; i++) {
                 const struct value *v = n->inputs[i];
-                if (!v || v->type->kind == TYPE_OPTIONAL)
-                        return onnx_invalid(im, n, "input %d is required", i);
                 if (v->type->kind == TYPE_SEQUENCE &&
                     ((const struct onnx_sequence *)v)->count != items)
                         return onnx_invalid(im, n, "input %d has %d items, the first one %d", i,
@@ -242,10 +251,11 @@ bool onnx_import_sequence_map(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_sequence *first = sequence(im, n, 0);
         const Onnx__GraphProto *body = first ? onnx_graph_attribute(im, n, "body") : NULL;
+        bool at_run = false;
         for (int i = 0; body && i < n->input_count; i++)
-                if (n->inputs[i] && onnx_stack_of(n->inputs[i]))
-                        return onnx_unsupported(im, n, "only a run tells how many items input %d "
-                                                       "has, or of which shapes", i);
+                at_run |= n->inputs[i] && onnx_stack_of(n->inputs[i]);
+        if (at_run)
+                return check_body(im, n, body) && onnx_map_at_run(im, n, body);
         if (!body || !check_map(im, n, body, first->count))
                 return false;
         int outputs = n->output_count;

@@ -53,6 +53,10 @@ bool onnx_form_spread(struct onnx_import *im, struct onnx_node *n, struct value 
 struct value *onnx_form_gather(struct onnx_import *im, const struct onnx_form *form,
                                struct value *const *parts);
 
+/* Applies the body of a SequenceMap to each item, where only a run knows how many there are, and
+ * sets the node's outputs (onnx_loop.c). */
+bool onnx_map_at_run(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body);
+
 /* These are operators. Inputs are sequences, lists or stacks; `at` is a position, or NULL for the
  * last one, behind the last one. Each returns NULL after an error. */
 struct value *onnx_stack_insert(struct onnx_import *im, struct onnx_node *n, struct value *list,
