@@ -256,6 +256,26 @@ void launches_parameters(struct arena *arena, const struct loop_function *maker,
         }
 }
 
+void launches_scalars(struct arena *arena, const struct loop_function *maker,
+                      struct loop_function *f)
+{
+        const int count = maker->scalar_count + f->scalar_count;
+        struct loop_variable **all = arena_array(arena, (size_t)count + 1, sizeof *all);
+        for (int i = 0; i < count; i++) {
+                all[i] = i < maker->scalar_count ? maker->scalars[i]
+                                                 : f->scalars[i - maker->scalar_count];
+                const char *name = all[i]->name;
+                for (int k = 0, number = i; k < i; k++)
+                        if (!strcmp(all[k]->name, all[i]->name)) {
+                                all[i]->name = arena_printf(arena, "%.*s_%d", stem(name), name,
+                                                            number++);
+                                k = -1;
+                        }
+        }
+        f->scalars = all;
+        f->scalar_count = count;
+}
+
 /* Makes `iterations` blocks the iterations of one block. All statements are repeated except the
  * allocations and the warps that compute x. */
 static void take_turns(struct arena *arena, struct loop_stmt *phase, const struct loop_stmt *makes,
@@ -473,6 +493,12 @@ void launches_call(struct launches *a, const struct loop_stmt *maker, int made_a
         for (int i = 0; i < reader->function->buffer_count; i++)
                 if (i != read_at)
                         buffers[count++] = reader->buffers[i];
+        const int own = maker->function->scalar_count, more = reader->function->scalar_count;
+        struct loop_expr **scalars =
+                arena_array(a->p->arena, (size_t)(own + more) + 1, sizeof *scalars);
+        for (int i = 0; i < own + more; i++)
+                scalars[i] = i < own ? maker->scalars[i] : reader->scalars[i - own];
+        reader->scalars = scalars;
         reader->function = f;
         reader->buffers = buffers;
         reader->offsets = NULL;
@@ -539,6 +565,27 @@ static bool fuse_into_reader(struct launches *a, const struct loop_stmt *maker)
         return true;
 }
 
+/* Makes fewer launches of the entry at p->at; returns by how many. */
+static int fuse_entry(struct launches *a, bool apart)
+{
+        struct loop_program *p = a->p;
+        int count = 0;
+        for (struct loop_stmt **at = &loop_main(p)->body->first; *at;)
+                if ((*at)->kind == STMT_CALL &&
+                    (fuse_into_reader(a, *at) || launches_rows(a, *at))) {
+                        *at = (*at)->next;
+                        count++;
+                } else {
+                        at = &(*at)->next;
+                }
+        for (struct loop_stmt *s = loop_main(p)->body->first; s && apart; s = s->next)
+                while (s->kind == STMT_CALL && launches_apart(a, s))
+                        count++;
+        for (loop_main(p)->body->end = &loop_main(p)->body->first; *loop_main(p)->body->end;)
+                loop_main(p)->body->end = &(*loop_main(p)->body->end)->next;
+        return count;
+}
+
 int pass_fuse_launches(struct loop_program *p, struct pass_context *context)
 {
         struct launches a = { .p = p, .target = context->target };
@@ -546,18 +593,8 @@ int pass_fuse_launches(struct loop_program *p, struct pass_context *context)
         if (!target_gpu(context->target))
                 return 0;
         a.cold = grid_is_cold(context->target, p);
-        for (struct loop_stmt **at = &loop_main(p)->body->first; *at;)
-                if ((*at)->kind == STMT_CALL &&
-                    (fuse_into_reader(&a, *at) || launches_rows(&a, *at))) {
-                        *at = (*at)->next;
-                        count++;
-                } else {
-                        at = &(*at)->next;
-                }
-        for (struct loop_stmt *s = loop_main(p)->body->first; s && !context->memory; s = s->next)
-                while (s->kind == STMT_CALL && launches_apart(&a, s))
-                        count++;
-        for (loop_main(p)->body->end = &loop_main(p)->body->first; *loop_main(p)->body->end;)
-                loop_main(p)->body->end = &(*loop_main(p)->body->end)->next;
+        for (p->at = 0; p->at < p->entry_count; p->at++)
+                count += fuse_entry(&a, !context->memory);
+        p->at = 0;
         return count;
 }

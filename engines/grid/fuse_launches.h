@@ -45,6 +45,9 @@ struct loop_function *launches_joined(struct launches *a, const struct loop_func
                                       const struct loop_buffer *y,
                                       const struct loop_function *reader,
                                       const struct loop_buffer *x, launches_join how);
+/* Gives f, a copy of a kernel, the scalars of `maker`, another copy, in front of its own. */
+void launches_scalars(struct arena *arena, const struct loop_function *maker,
+                      struct loop_function *f);
 /* launches_parameters gives f the parameters of both kernels without `made` (NULL: that stays) and
  * `read`, the maker's first. No parameter is in place of another one, because other blocks still
  * read it. launches_describe sets the names and descriptions of what f comes from and does. */

@@ -25,8 +25,7 @@ enum { NEAR = 16, MOST = 8 };
 static struct loop_stmt *warps_of(const struct loop_function *f)
 {
         const struct loop_stmt *phase =
-                f->kind == FUNCTION_KERNEL && loop_is_grid(f) && !f->scalar_count ? f->body->first
-                                                                                  : NULL;
+                f->kind == FUNCTION_KERNEL && loop_is_grid(f) ? f->body->first : NULL;
         struct loop_stmt *warps = phase && !phase->next && phase->for_kind == FOR_GPU_BLOCK
                                           ? phase->body->first
                                           : NULL;
@@ -36,7 +35,7 @@ static struct loop_stmt *warps_of(const struct loop_function *f)
 static bool is_small(const struct launches *a, const struct loop_function *f)
 {
         return !f->can_fail &&
-               f->body->first->b->literal.i <= target_gpu(a->target)->multiprocessors;
+               loop_phase_most(f->body->first) <= target_gpu(a->target)->multiprocessors;
 }
 
 static struct loop_function *join(struct launches *a, const struct loop_function *later,
@@ -72,23 +71,26 @@ static void let(struct arena *arena, struct loop_block *block, struct loop_varia
 /* Writes the work of the small kernel's warps into blocks of the large kernel, from block `first`
  * on. */
 static void put_small(struct arena *arena, const struct loop_function *small,
-                      const struct loop_stmt *block, const struct loop_stmt *warps, int64_t first,
+                      const struct loop_stmt *block, const struct loop_stmt *warps,
+                      struct loop_expr *first,
                       struct loop_block *out)
 {
         struct loop_stmt *own = warps_of(small);
-        const int64_t of_block = own->b->literal.i,
-                      all = small->body->first->b->literal.i * of_block,
-                      sharing = warps->b->literal.i;
+        const int64_t of_block = own->b->literal.i, sharing = warps->b->literal.i;
+        struct loop_expr *all = op(arena, LOOP_MUL, small->body->first->b, of_block);
+        int64_t count;
         struct loop_variable *number =
                 loop_variable_new(arena, "number", LOOP_TYPE(E_INDEX), VARIABLE_LET);
-        struct loop_expr *from =
-                op(arena, LOOP_MUL, op(arena, LOOP_SUB, loop_use(arena, block->variable), first),
-                   sharing);
+        struct loop_expr *from = op(arena, LOOP_MUL,
+                                    loop_op(arena, LOOP_SUB, loop_use(arena, block->variable),
+                                            loop_expr_copy(arena, first), NULL),
+                                    sharing);
         let(arena, out, number,
             loop_op(arena, LOOP_ADD, from, loop_use(arena, warps->variable), NULL));
-        if (all % sharing) {
+        if (!loop_is_int(all, &count) || count % sharing) {
                 struct loop_stmt *there = loop_append(arena, out, STMT_IF);
-                there->a = op(arena, LOOP_LT, loop_use(arena, number), all);
+                there->a = loop_op(arena, LOOP_LT, loop_use(arena, number),
+                                   loop_expr_copy(arena, all), NULL);
                 out = there->body;
         }
         let(arena, out, small->body->first->variable,
@@ -106,22 +108,28 @@ static struct loop_function *join(struct launches *a, const struct loop_function
         struct loop_function *m = kernel_copy(arena, later), *f = kernel_copy(arena, earlier);
         const bool swapped =
                 !is_small(a, m) ||
-                (is_small(a, f) && f->body->first->b->literal.i < m->body->first->b->literal.i);
+                (is_small(a, f) &&
+                 loop_phase_most(f->body->first) < loop_phase_most(m->body->first));
         struct loop_function *large = swapped ? m : f, *small = swapped ? f : m;
         struct loop_stmt *block = large->body->first, *warps = warps_of(large),
                          *own = warps_of(small);
-        const int64_t first = block->b->literal.i,
-                      all = small->body->first->b->literal.i * own->b->literal.i,
-                      sharing = warps->b->literal.i;
+        const int64_t sharing = warps->b->literal.i;
+        struct loop_expr *first = block->b,
+                         *all = op(arena, LOOP_MUL, loop_expr_copy(arena, small->body->first->b),
+                                   own->b->literal.i);
         struct loop_block *body = loop_block_new(arena);
         struct loop_stmt *which = loop_append(arena, body, STMT_IF);
-        which->a = op(arena, LOOP_LT, loop_use(arena, block->variable), first);
+        which->a = loop_op(arena, LOOP_LT, loop_use(arena, block->variable),
+                           loop_expr_copy(arena, first), NULL);
         which->body = warps->body;
         which->other = loop_block_new(arena);
         put_small(arena, small, block, warps, first, which->other);
         warps->body = body;
-        block->b = loop_index(arena, first + (all + sharing - 1) / sharing);
+        block->b = loop_op(arena, LOOP_ADD, loop_expr_copy(arena, first),
+                           op(arena, LOOP_DIV, op(arena, LOOP_ADD, all, sharing - 1), sharing),
+                           NULL);
         f->body = large->body;
+        launches_scalars(arena, m, f);
         launches_parameters(arena, m, y, f, x);
         loop_function_rename(arena, f);
         launches_describe(arena, later, earlier, f);

@@ -80,6 +80,50 @@ static void store_update(struct emit *e, const struct op *op, struct loop_buffer
         emit_store(e, y, at, loop_cast(e->arena, y->element, joined));
 }
 
+/* Returns what v is made by, through fusions and changes of shape that repeat one number. */
+static const struct value *made_by(const struct value *v)
+{
+        for (;;) {
+                const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
+                if (op && op->code == OP_fusion && op->result_count == 1)
+                        v = op_operand(op->regions[0]->last, 0);
+                else if (op && (op->code == OP_reshape || op->code == OP_broadcast))
+                        v = op_operand(op, 0);
+                else
+                        return v;
+        }
+}
+
+/* Are the indices along the axis base, base + 1, ..: rows behind those of a state, or of any other
+ * value? *base is the extent of that. Then no index is another one's, and all are known to exist
+ * where the bounds say so. */
+static bool is_behind(const struct emit *e, const struct op *op, dim_t *base)
+{
+        const struct value *x = op_operand(op, 0), *indices = op_operand(op, 1);
+        const int axis = (int)op_int(op, "axis");
+        const struct value *sum = indices;
+        if (axis < 0)
+                return false;
+        while (op_is(sum, OP_fusion) && sum->op->result_count == 1)
+                sum = op_operand(sum->op->regions[0]->last, 0);
+        const bool one = dim_is(indices->type->dims[axis], 1);
+        for (int i = 0; i < (one ? 1 : 2); i++) {
+                if (!one && !op_is(sum, OP_add))
+                        return false;
+                const struct value *row = one ? NULL : op_operand(sum->op, i),
+                                   *first = made_by(one ? indices : op_operand(sum->op, 1 - i));
+                if ((row && (!op_is(row, OP_iota) || op_int(row->op, "axis") != axis)) ||
+                    !op_is(first, OP_extent))
+                        continue;
+                const struct value *of = op_operand(first->op, 0);
+                *base = of->type->dims[op_int(first->op, "axis")];
+                return dim_is_static(x->type->dims[axis]) &&
+                       dim_bound(e->m, *base) + dim_bound(e->m, indices->type->dims[axis]) <=
+                               type_extent(x->type, axis);
+        }
+        return false;
+}
+
 /* Opens loops over the updates, and finds the index of each, and of its element in y. Returns their
  * number. */
 static int open_updates(struct emit *e, const struct op *op, struct loop_expr **update,
@@ -96,7 +140,11 @@ static int open_updates(struct emit *e, const struct op *op, struct loop_expr **
                         tuple[d] = dim_is(indices->type->dims[d], 1) ? emit_int(e, 0) : update[d];
                         to[d] = update[d];
                 }
-                to[axis] = emit_subscript(e, op, indices, tuple, 0, 1, x->type->dims[axis]);
+                dim_t base;
+                to[axis] = is_behind(e, op, &base)
+                                   ? emit_op(e, LOOP_ADD, update[axis], emit_dim(e, base))
+                                   : emit_subscript(e, op, indices, tuple, 0, 1,
+                                                    x->type->dims[axis]);
                 return opened;
         }
         bool flat = !emit_local(e, indices)->inside && !emit_local(e, updates)->inside;

@@ -154,15 +154,23 @@ static struct op *find_first(const struct value *x)
         return NULL;
 }
 
+/* Do only candidates read v? */
+static bool is_read_by(const struct candidates *c, const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (!is_member(c, kernel_of(u->user)))
+                        return false;
+        return true;
+}
+
 /* Does the kernel only move what it reads, and do only candidates read its result? */
 static bool moves_for(const struct candidates *c, struct op *kernel)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
         if (kernel->result_count != 1)
                 return false;
-        for (const struct use *u = op_result(kernel)->uses; u; u = u->next)
-                if (!is_member(c, kernel_of(u->user)))
-                        return false;
+        if (!is_read_by(c, op_result(kernel)))
+                return false;
         for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield;
              op = region ? op->next : NULL)
                 if (op->code != OP_reshape && op->code != OP_transpose && op->code != OP_pad)
@@ -198,6 +206,70 @@ static bool is_open(const struct op *product, const struct target *target)
 {
         return product->code == OP_dot && !op_is_static(product) &&
                kernels_open(OP_convolve_packed, target);
+}
+
+/* Does the kernel compute each element of its only result from a few elements, so that who reads the
+ * element may compute it instead? */
+static bool is_light(struct op *kernel)
+{
+        const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
+        for (const struct op *op = region ? region->first : kernel; op && op->code != OP_yield;
+             op = region ? op->next : NULL)
+                if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE) && op->code != OP_broadcast &&
+                    op->code != OP_reshape && op->code != OP_transpose && op->code != OP_slice &&
+                    op->code != OP_concat && op->code != OP_iota)
+                        return false;
+        return kernel->result_count == 1;
+}
+
+/* Returns the first of the two products. */
+static struct op *first_product(const struct candidates *c)
+{
+        int i = 0;
+        while (!product_of(c->kernels[i]))
+                i++;
+        return product_of(c->kernels[i]);
+}
+
+/* Returns the value from outside of the kernel that the product's second operand is moved from. */
+static const struct value *columns_read(const struct op *product)
+{
+        const struct value *v = op_operand(product, 1);
+        const struct op *owner = product->region->owner;
+        while (owner && owner->code == OP_fusion && v->kind == VALUE_RESULT &&
+               v->op->region == product->region && v->op->operand_count)
+                v = op_operand(v->op, 0);
+        return v;
+}
+
+/* Adds light kernels that nothing but candidates reads: what turns queries, or makes a mask. Those
+ * that make keys and values stay, because each block of rows would compute them again. */
+static void add_light(struct candidates *c)
+{
+        const struct value *const columns[] = {
+                columns_read(first_product(c)),
+                columns_read(product_of(c->kernels[c->count - 1]))
+        };
+        for (bool again = true; again;) {
+                again = false;
+                for (int k = 0; k < c->count && !again; k++) {
+                        struct op *kernel = c->kernels[k];
+                        int count = kernel->operand_count;
+                        struct arena *arena = arena_new();
+                        struct value **captures =
+                                kernel->code == OP_fusion ? op_captures(arena, kernel, &count)
+                                                          : NULL;
+                        for (int i = 0; i < count && !again; i++) {
+                                struct value *v = captures ? captures[i] : op_operand(kernel, i);
+                                again = v && v->kind == VALUE_RESULT && v != columns[0] &&
+                                        v != columns[1] && v->op->region == kernel->region &&
+                                        c->count < KERNELS_MAX && !is_member(c, v->op) &&
+                                        is_light(v->op) && is_read_by(c, v) &&
+                                        add_in_order(c, v->op);
+                        }
+                        arena_free(arena);
+                }
+        }
 }
 
 static bool find_kernels(struct op *second, struct candidates *c, const struct target *target)
@@ -539,6 +611,13 @@ static bool join(struct op *second, struct pass_context *context)
 {
         struct candidates c, with;
         const bool found = find_kernels(second, &c, context->target);
+        if (found && target_engine(context->target)->launches &&
+            !op_is_static(first_product(&c))) {
+                with = c;
+                add_light(&with);
+                if (with.count > c.count && join_candidates(&with, context))
+                        return true;
+        }
         return (found && find_caches(&c, context->target, &with) &&
                 join_candidates(&with, context)) ||
                (found && join_candidates(&c, context)) || join_moves(second, context);

@@ -506,14 +506,27 @@ static void find_written(struct loop_stmt *s, void *context)
 /* What moves a subscript: a loop, whose iterations must lie apart, or a span within one. */
 struct mover { struct monomial step, trip; bool apart, counted; };
 
-/* Is a at least as much as b, where atoms are 1 at least? */
-static bool at_least(const struct monomial *a, const struct monomial *b)
+/* Is a at least as much as b, where atoms are 1 at least? Atoms that b has beyond those of a count
+ * with their bounds. */
+static bool at_least(const struct proof *p, const struct monomial *a, const struct monomial *b)
 {
-        return a->factor >= b->factor && has_atoms(b, a);
+        struct monomial shared = constant(b->factor);
+        for (int i = 0; i < b->atom_count; i++) {
+                struct monomial more = shared;
+                more.atoms[more.atom_count++] = b->atoms[i];
+                if (has_atoms(&more, a)) {
+                        shared = more;
+                        continue;
+                }
+                const int64_t high = loop_bounds_of(p->bounds, b->atoms[i]).high;
+                if (high == INT64_MAX || !int_mul(shared.factor, high, &shared.factor))
+                        return false;
+        }
+        return a->factor >= shared.factor;
 }
 
 /* Adds the reach of a mover to the width of what is within one of its steps. */
-static bool widen(struct monomial *width, const struct mover *m)
+static bool widen(const struct proof *p, struct monomial *width, const struct mover *m)
 {
         struct monomial reach = m->step, trip = m->trip;
         if (!m->counted)
@@ -523,7 +536,7 @@ static bool widen(struct monomial *width, const struct mover *m)
                        int_add(width->factor, reach.factor, &width->factor);
         if (!multiply(&reach, &trip))
                 return false;
-        if (at_least(&m->step, width)) {
+        if (at_least(p, &m->step, width)) {
                 *width = reach;
                 return true;
         }
@@ -584,9 +597,9 @@ static bool lie_apart(const struct proof *p, const struct form *f)
                 return false;
         for (int left = count; left > 0; left--) {
                 const struct mover m = take_smallest(movers, left);
-                if (m.apart && !at_least(&m.step, &width))
+                if (m.apart && !at_least(p, &m.step, &width))
                         return false;
-                if (left > 1 && !widen(&width, &m))
+                if (left > 1 && !widen(p, &width, &m))
                         return false;
         }
         return true;
