@@ -316,7 +316,13 @@ static void write_results(struct emit *e, const struct kernel_request *request,
                           struct output *outputs)
 {
         const struct op *window = window_op(request);
-        if (request->op && op_info[request->op->code].traits & TRAIT_WHOLE) {
+        const struct op *made = request->op ? request->op
+                                : request->region && request->result_count == 1 &&
+                                                request->results[0]->kind == VALUE_RESULT
+                                        ? request->results[0]->op
+                                        : NULL;
+        if (made && op_info[made->code].traits & TRAIT_WHOLE &&
+            (request->op || made->region == request->region)) {
                 write_whole(e, request->results[0], outputs[0].buffer);
                 return;
         }

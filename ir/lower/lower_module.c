@@ -214,9 +214,13 @@ static bool lower_apart(struct lowering *l, struct loop_block *block, struct op 
 /* Returns what a scatter updates where it lies, which is where a next value goes; or NULL. */
 static const struct value *updated_in_place(struct lowering *l, const struct op *op)
 {
+        const struct place *y = op->result_count == 1 ? place_of(op_result(op)) : NULL;
+        if (op->code == OP_fusion && op->result_count == 1) {
+                const struct value *made = op_operand(op->regions[0]->last, 0);
+                op = made->kind == VALUE_RESULT ? made->op : op;
+        }
         const struct value *x = op->code == OP_scatter ? op_operand(op, 0) : NULL;
-        const struct place *y = x ? place_of(op_result(op)) : NULL;
-        bool same = y && y->carried && place_of(x) && place_is(place_of(x), y, 0) &&
+        bool same = x && y && y->carried && place_of(x) && place_is(place_of(x), y, 0) &&
                     l->options->views;
         return same && op_operand(op, 1) != x && op_operand(op, 2) != x ? x : NULL;
 }
@@ -229,11 +233,11 @@ static bool lower_kernel_op(struct lowering *l, struct loop_block *block, struct
         for (int i = 0; i < op->result_count; i++)
                 place_for(l, results[i] = &op->results[i]);
         request.results = results;
-        request.updated = updated_in_place(l, op);
         if (op->code == OP_fusion) {
                 kernel_request_fusion(l->marks, &request, op);
                 request.too_large = &too_large;
         }
+        request.updated = updated_in_place(l, op);
         return call_kernel(l, block, &request, op->results, NULL) ||
                (too_large && lower_apart(l, block, op));
 }

@@ -208,8 +208,8 @@ static bool is_open(const struct op *product, const struct target *target)
                kernels_open(OP_convolve_packed, target);
 }
 
-/* Does the kernel compute each element of its only result from a few elements, so that who reads the
- * element may compute it instead? */
+/* Does the kernel compute each element of its only result from a few elements, so that who reads
+ * the element may compute it instead? */
 static bool is_light(struct op *kernel)
 {
         const struct region *region = kernel->code == OP_fusion ? kernel->regions[0] : NULL;
@@ -242,14 +242,9 @@ static const struct value *columns_read(const struct op *product)
         return v;
 }
 
-/* Adds light kernels that nothing but candidates reads: what turns queries, or makes a mask. Those
- * that make keys and values stay, because each block of rows would compute them again. */
-static void add_light(struct candidates *c)
+/* Adds light kernels that nothing but candidates reads, apart from what makes these two values. */
+static void add_light_of(struct candidates *c, const struct value *a, const struct value *b)
 {
-        const struct value *const columns[] = {
-                columns_read(first_product(c)),
-                columns_read(product_of(c->kernels[c->count - 1]))
-        };
         for (bool again = true; again;) {
                 again = false;
                 for (int k = 0; k < c->count && !again; k++) {
@@ -261,8 +256,8 @@ static void add_light(struct candidates *c)
                                                           : NULL;
                         for (int i = 0; i < count && !again; i++) {
                                 struct value *v = captures ? captures[i] : op_operand(kernel, i);
-                                again = v && v->kind == VALUE_RESULT && v != columns[0] &&
-                                        v != columns[1] && v->op->region == kernel->region &&
+                                again = v && v->kind == VALUE_RESULT && v != a && v != b &&
+                                        v->op->region == kernel->region &&
                                         c->count < KERNELS_MAX && !is_member(c, v->op) &&
                                         is_light(v->op) && is_read_by(c, v) &&
                                         add_in_order(c, v->op);
@@ -270,6 +265,14 @@ static void add_light(struct candidates *c)
                         arena_free(arena);
                 }
         }
+}
+
+/* Adds what turns queries, or makes a mask. What makes keys and values stays, because each block of
+ * rows would compute it again. */
+static void add_light(struct candidates *c)
+{
+        add_light_of(c, columns_read(first_product(c)),
+                     columns_read(product_of(c->kernels[c->count - 1])));
 }
 
 static bool find_kernels(struct op *second, struct candidates *c, const struct target *target)
@@ -607,8 +610,34 @@ static bool join_moves(struct op *moves, struct pass_context *context)
         return true;
 }
 
+/* Joins a scatter, which a cache of as many rows as a run gives is appended to by, with the light
+ * kernels that make its updates: each of these is stored once, where it goes. */
+static bool join_updates(struct op *scatter, struct pass_context *context)
+{
+        struct candidates c = { .kernels = { scatter }, .count = 1 };
+        const struct value *y = op_result(scatter);
+        if (scatter->code != OP_scatter || op_int(scatter, "axis") < 0 ||
+            op_operand(scatter, 0)->kind != VALUE_ARGUMENT || op_int(scatter, "kind") ||
+            !target_engine(context->target)->launches)
+                return false;
+        struct value *updates = op_operand(scatter, 2);
+        if (updates->kind != VALUE_RESULT || updates->op->region != scatter->region ||
+            !is_light(updates->op) || !is_read_by(&c, updates) || !add_in_order(&c, updates->op))
+                return false;
+        add_light_of(&c, op_operand(scatter, 0), op_operand(scatter, 1));
+        struct op *joined = kernel_join(c.kernels, c.count, context->diag);
+        if (!joined)
+                return false;
+        value_replace((struct value *)(uintptr_t)y, op_result(joined));
+        for (int i = c.count - 1; i >= 0; i--)
+                op_erase(c.kernels[i]);
+        return true;
+}
+
 static bool join(struct op *second, struct pass_context *context)
 {
+        if (join_updates(second, context))
+                return true;
         struct candidates c, with;
         const bool found = find_kernels(second, &c, context->target);
         if (found && target_engine(context->target)->launches &&

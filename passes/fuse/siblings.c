@@ -66,6 +66,8 @@ static bool add_reduction(struct walk *w, const struct op *op)
 static bool is_concat(const struct op *op)
 {
         int64_t before = 1;
+        if (!type_is_static(op->results[0].type))
+                return false;
         for (int64_t d = 0; op->code == OP_concat && d < op_int(op, "axis"); d++)
                 before *= type_extent(op->results[0].type, d);
         return op->code == OP_concat && before > 1;
@@ -96,6 +98,8 @@ static bool find_walk(struct op *kernel, struct walk *w)
         for (int i = 1; i < kernel->result_count; i++)
                 if (!type_same_dims(kernel->results[i].type, result))
                         return false;
+        if (!type_is_static(w->shape))
+                return false;
         w->rows = type_elements(w->shape);
         for (int d = 0; d < w->shape->rank && w->rows; d++)
                 w->rows /= w->along >> d & 1 ? type_extent(w->shape, d) : 1;

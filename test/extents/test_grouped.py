@@ -106,7 +106,7 @@ def test_as_state(target, tmp_path):
     done = dnncc.run([*command, "--dim=N=1..8", "--emit=loops", "-o", "-"])
     assert done.returncode == 0, done.stderr
     main = done.stdout[done.stdout.index("\nmain"):]
-    assert "@copy" not in main and all(re.search(rf", @past_{z}(; %N)?\)", main) for z in "kv"), main
+    assert "@copy" not in main and all(re.search(rf", @past_{z}(; (%[NP](, )?)+)?\)", main) for z in "kv"), main
     assert dnncc.run([*command, "--entry=prompt:N=1..8", "--entry=step:N=1", "-o", tmp_path / "e.c"]).returncode == 0
     assert dnncc.run([*command, "--dim=N=1..8", "--check", "-o", tmp_path / "e.c"]).returncode == 0
 
@@ -119,7 +119,7 @@ def test_as_state_in_few_bits(kind, tmp_path):
     done = dnncc.run([*command, "--dim=N=1..8", "--emit=loops", "-o", "-"])
     assert done.returncode == 0, done.stderr
     main = done.stdout[done.stdout.index("\nmain"):]
-    assert "@copy" not in main and all(re.search(rf", @past_{z}(; %N)?\)", main) for z in "kv"), main
+    assert "@copy" not in main and all(re.search(rf", @past_{z}(; (%[NP](, )?)+)?\)", main) for z in "kv"), main
     assert ("@past_k_scale" in main) == (kind == "rows")
     assert dnncc.run([*command, "--entry=prompt:N=1..8", "--entry=step:N=1", "--check"]).returncode == 0
 

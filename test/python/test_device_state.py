@@ -108,3 +108,28 @@ def test_heads_that_share_keys(llama, target, precision, tmp_path):
     for (logits,), right in zip(got, handed_back(session, runs), strict=True):
         np.testing.assert_allclose(logits, right, *((1e-4, 1e-4) if not precision else (2e-2, 2e-2)))
     assert cuda.counts["model_prompt"]["mma"]
+
+
+LAUNCHES = {"N=1": 9, "N=1..12": 18}    # of a layer; weights in 4 bits are decoded for many rows, which takes four more
+PHASE = re.compile(r"^  for .*gpu_(?:block|cluster)", re.MULTILINE)
+
+
+def launches(text):
+    """of main of Loop IR in grid form"""
+    phases = {name: len(PHASE.findall(body)) for name, body in re.findall(r"^kernel @(\w+)\(.*\n((?:.*\n)*?)^\}", text, re.MULTILINE)}
+    return sum(phases[name] for name in re.findall(r"^\s*call @(\w+)\(", text[text.index("\nmain"):], re.MULTILINE))
+
+
+@pytest.mark.parametrize("rows", LAUNCHES)
+def test_launches_of_a_layer(rows, tmp_path):
+    """keys and values are turned and appended by one launch, attention, which turns the queries, is another"""
+    sys.path.insert(0, str(dnncc.ROOT / "test" / "bench"))
+    import llama_model
+    counts = []
+    for layers in 1, 2:
+        llama_model.Llama(layers, width=96, heads=6, groups=2, size=16, hidden=160, tokens=64, positions=64, accuracy=1).save(tmp_path / "m.onnx")
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--target=cuda-sm_90", "--precision=f16", f"--dim={rows}", "--dim=P=0..40", "--dim=T=P+N",
+                          "--state=past_key_values.*=present.*", "--emit=loops", "-o", "-"])
+        assert done.returncode == 0, done.stderr
+        counts.append(launches(done.stdout))
+    assert counts[1] - counts[0] <= LAUNCHES[rows], counts

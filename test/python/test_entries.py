@@ -319,7 +319,7 @@ def test_models_want_entries(attention, tmp_path):
     assert done.returncode == 1 and "3 models want as many --entry=NAME" in done.stderr
 
 
-@pytest.mark.parametrize("option", ["--target=cuda-sm_90", "--target=generic,x86-64-v3", "--flush-denormals --target=x86-64-v3",
+@pytest.mark.parametrize("option", ["--target=vta", "--target=generic,x86-64-v3", "--flush-denormals --target=x86-64-v3",
                                     "--region=dtcm=64K", "--quantize=m.ranges", "--emit=onnx", "--tune --schedule=s"])
 def test_what_is_for_one(attention, tmp_path, option):
     done = dnncc.run([dnncc.DNNCC, attention, *DIMS, *ENTRIES, *option.split()], cwd=tmp_path)
