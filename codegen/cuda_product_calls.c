@@ -194,6 +194,7 @@ void cuda_product(struct c_writer *w, const struct loop_stmt *s)
         case STMT_LAUNCH_DEPENDENTS: c_line(w, "launch_dependents();"); break;
         case STMT_COPY: (s->code > COPY_BYTES ? cuda_bulk_copy : put_copy)(w, s); break;
         case STMT_COMMIT:
+                w->cuda->groups = true;
                 c_line(w, "copy_commit();");
                 if (w->cuda->phase->copies_bulk)
                         c_line(w, "bulk_commit(&bulk);");

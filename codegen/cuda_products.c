@@ -13,8 +13,6 @@
 #include <string.h>
 
 static const char copies[] =
-        "\n"
-        "#ifndef CUDA_CPU\n"
         "/* Copies 16 bytes into shared memory, or zeros where `there` is false. They have arrived "
         "when their group has been\n"
         " * waited for. */\n"
@@ -28,7 +26,8 @@ static const char copies[] =
         "::\"r\"((unsigned)__cvta_generic_to_shared(shared)),\n"
         "                     \"l\"(global), \"r\"(there ? 16 : 0) : \"memory\");\n"
         "#endif\n"
-        "}\n"
+        "}\n";
+static const char groups[] = /* These are for groups of copies, also where a group is empty. */
         "#if __CUDA_ARCH__ < 800\n"
         "#define copy_commit()\n"
         "#define copy_wait(left)\n"
@@ -500,8 +499,8 @@ void cuda_products_top(struct c_writer *w, struct text *out)
 {
         const struct cuda_writer *cuda = w->cuda;
         bool loads = false, transposed = false;
-        if (cuda->copies)
-                text_add(out, "%s", copies);
+        if (cuda->copies || cuda->groups)
+                text_add(out, "\n#ifndef CUDA_CPU\n%s%s", cuda->copies ? copies : "", groups);
         for (int i = 0; i < LEAVES; i++) {
                 const char *name = leaves[i].name;
                 if (!is_used(cuda, name) &&

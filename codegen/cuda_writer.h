@@ -55,6 +55,7 @@ struct cuda_writer {
         int product_count;
         bool copies, copies_bulk;       /* The program has asynchronous copies by lanes; it has bulk
                                          * copies. */
+        bool groups;                    /* It commits groups of copies, which may be empty. */
         bool prefetches;                /* The program prefetches to L2. */
         const char *weights;            /* Lanes have loaded this array of weights last, for the
                                          * next product of a row. */

@@ -133,3 +133,15 @@ def test_launches_of_a_layer(rows, tmp_path):
         assert done.returncode == 0, done.stderr
         counts.append(launches(done.stdout))
     assert counts[1] - counts[0] <= LAUNCHES[rows], counts
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not cuda.nvcc(), reason="no nvcc: make cuda")
+@pytest.mark.parametrize("target, precision", [("cuda-sm_80", ""), ("cuda-sm_90", "f16")])
+def test_nvcc(llama, target, precision, tmp_path):
+    """without warnings, and nothing is spilled"""
+    options = ["--dim=P=0..40", "--dim=T=P+N", "--entry=prompt:N=1..12", "--entry=step:N=1", "--state=past_key_values.*=present.*",
+               *([f"--precision={precision}"] if precision else [])]
+    made = cuda.compile_model(llama[0], tmp_path, options, target=target)
+    for name, said in cuda.ptxas(made, target.removeprefix("cuda-"), tmp_path / "model.o").items():
+        assert said["spilled"] == 0, (name, said)
