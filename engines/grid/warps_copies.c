@@ -97,15 +97,17 @@ static struct loop_expr *is_in_x(struct warps *w, const struct place_in_x *place
         if (type_extent(x, last) < type_extent(around, last))
                 there = warps_less(w, plus(e, place->channel, k), type_extent(x, last));
         for (int d = 0; d < w->s.spatial_count; d++) {
-                int64_t low = lows[2 + d], extent = type_extent(x, 2 + d);
-                if (dim_is(around->dims[2 + d], extent))
+                const int64_t low = lows[2 + d];
+                if (dim_equal(around->dims[2 + d], x->dims[2 + d]))
                         continue;
+                struct loop_expr *end = plus(e, emit_dim_in_scalars(e, x->dims[2 + d]),
+                                             number(e, low));
                 struct loop_expr *at = plus(e, times(e, place->position[d], strides[d]),
                                             times(e, place->offset[d], dilations[d]));
                 at = emit_let(e, "at", at);
                 if (low)
                         there = both(w, there, emit_op(e, LOOP_GE, at, number(e, low)));
-                there = both(w, there, emit_op(e, LOOP_LT, at, number(e, low + extent)));
+                there = both(w, there, emit_op(e, LOOP_LT, at, end));
         }
         return there;
 }

@@ -8,6 +8,7 @@ import zlib
 import numpy as np
 import onnx
 import onnx.reference
+import onnxruntime
 import pytest
 from onnx import TensorProto, helper
 
@@ -142,3 +143,24 @@ def test_convolutions_of_images(tmp_path):
         right = onnx.reference.ReferenceEvaluator(str(tmp_path / "m.onnx")).run(None, {"x": x})[0]
         np.testing.assert_allclose(y, right, 1e-4, 1e-4)
         assert cuda.counts["model"]["mma"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", [0, pytest.param(8, marks=pytest.mark.long), pytest.param(16, marks=pytest.mark.long)])
+def test_random_networks(first, tmp_path):
+    """of products, norms, attention, convolutions and moves, as onnxruntime has them"""
+    seeds, paths = range(first, first + 8), []
+    for seed in seeds:
+        test_extents.Network(seed).save(tmp_path / f"n{seed}.onnx", 6)
+        options = [f"--dim={name}=1..{test_extents.BOUND}" for name in "NM"]
+        paths.append(cuda.compile_model(tmp_path / f"n{seed}.onnx", tmp_path, options, name=f"n{seed}", target=[*TARGETS, "cuda-sm_90a"][seed % 3]))
+    program = cuda.build(paths, tmp_path)
+    for n, m in (1, 1), (23, 41), (test_extents.BOUND, test_extents.BOUND):
+        x, others = test_extents.given(np.random.default_rng(n), n, m)
+        got = cuda.run(program, {f"n{seed}": [x, others] for seed in seeds}, tmp_path)
+        for seed in seeds:
+            session = onnxruntime.InferenceSession(tmp_path / f"n{seed}.onnx", providers=["CPUExecutionProvider"])
+            right, = session.run(None, {"x": x, "m": others})
+            results = got[f"n{seed}"]
+            assert not isinstance(results, cuda.Found), (seed, results)
+            np.testing.assert_allclose(results[0], right, 1e-3, 1e-4, err_msg=f"seed {seed}")
