@@ -2,7 +2,8 @@
 """extents.py MODEL SYMBOL BOUND N,N,.. [OPTIONS OF DNNCC]: what code for every length takes, against code for each length alone.
 
 MODEL is a file, or made up here: layer (Relu of a MatMul, [N x 288] by [288 x 768]), attention ([1 x N x 768], 12 heads, with its four
-projections), batch ([N x 50 x 192], 3 heads), lstm (N steps of one sequence, 256 inputs and 256 hidden units), sequences (32 steps of N sequences);
+projections), batch ([N x 50 x 192], 3 heads), lstm (N steps of one sequence, 256 inputs and 256 hidden units), sequences (32 steps of N sequences), signal
+([1 x 40 x N], three convolutions and a pool), image ([1 x 3 x 64 x N], five convolutions and a pool);
 images:FILE is a model of one image, of which there are N then. Both programs run in turn, at inputs of zeros: microseconds, the least of the rounds' medians, and their ratio; at the end the geometric mean, and how long the C of the last two takes to compile."""
 import math
 import pathlib
@@ -71,6 +72,24 @@ def sequences(path, width=256):
     return g.save(path, [32, "N", width], g.node("LSTM", "x", g.weights(1, 4 * width, width), g.weights(1, 4 * width, width), g.weights(1, 8 * width), hidden_size=width))
 
 
+def signal(path, width=64):
+    g = Graph()
+    h = g.node("Relu", g.node("Conv", "x", g.weights(width, 40, 5), g.weights(width), pads=[2, 2]))
+    h = g.node("Relu", g.node("Conv", h, g.weights(width, width, 3), g.weights(width), pads=[1, 1], strides=[2]))
+    h = g.node("MaxPool", h, kernel_shape=[3], pads=[1, 1])
+    return g.save(path, [1, 40, "N"], g.node("Conv", h, g.weights(width, width, 3), pads=[1, 1]))
+
+
+def image(path):
+    g = Graph()
+    h = g.node("Relu", g.node("Conv", "x", g.weights(32, 3, 3, 3), g.weights(32), pads=[1] * 4, strides=[2, 2]))
+    h = g.node("Relu", g.node("Conv", h, g.weights(32, 1, 3, 3), g.weights(32), pads=[1] * 4, group=32))
+    h = g.node("Relu", g.node("Conv", h, g.weights(64, 32, 1, 1), g.weights(64)))
+    h = g.node("MaxPool", h, kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    h = g.node("Relu", g.node("Conv", h, g.weights(64, 64, 3, 3), g.weights(64), pads=[1] * 4))
+    return g.save(path, [1, 3, 64, "N"], g.node("Conv", h, g.weights(48, 64, 3, 3), g.weights(48), pads=[1] * 4, strides=[2, 2]))
+
+
 def images(model, path):
     """the model with N in front of each input's shape, and of what a Reshape says"""
     model = onnx.load(model)
@@ -91,7 +110,7 @@ def images(model, path):
     return path
 
 
-MADE = {f.__name__: f for f in (layer, attention, batch, lstm, sequences)}
+MADE = {f.__name__: f for f in (layer, attention, batch, lstm, sequences, signal, image)}
 
 
 def program(model, folder, *options):
