@@ -194,6 +194,18 @@ static const char *short_name(struct arena *arena, const char *name, size_t leng
         return arena_printf(arena, "%.*s", (int)(length - start), name + start);
 }
 
+/* Returns a summary without the quotes around names of dimensions that are no identifiers; NULL
+ * where it may not stand in a comment even so. */
+static const char *without_quotes(struct arena *arena, const char *text)
+{
+        char *plain = arena_string(arena, text), *to = plain;
+        for (const char *from = text; *from; from++)
+                if (*from != '"')
+                        *to++ = *from;
+        *to = 0;
+        return text_is_remark(plain, strlen(plain)) ? plain : NULL;
+}
+
 void kernel_describe(struct arena *arena, struct loop_function *kernel,
                      const struct kernel_request *request)
 {
@@ -208,7 +220,7 @@ void kernel_describe(struct arena *arena, struct loop_function *kernel,
                 kernel->name = main ? op_info[main->code].name : "copy";
         text.length = 0;
         add_summary(&text, module_of_request(request), request, main);
-        kernel->summary = arena_string(arena, text.data);
+        kernel->summary = without_quotes(arena, text.data);
         text_free(&text);
         for (const struct op *op = NULL; (op = next_op(request, op));)
                 kernel->flops += op_flops(op);

@@ -427,6 +427,18 @@ def test_not_yet(options, tmp_path):
     assert done.returncode == dnncc.UNSUPPORTED and "'batch'" in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("name", ["p2o.DynamicDimension.0", 'a "b" */ c', "N,M"])
+def test_dimensions_that_are_no_identifiers(name, tmp_path):
+    """comments and summaries say their names as text that is safe there"""
+    x = helper.make_tensor_value_info("x", F32, [name, 2, 6, 6])
+    w = onnx.numpy_helper.from_array(np.ones((3, 2, 3, 3), np.float32), "w")
+    node = helper.make_node("Conv", ["x", "w"], ["y"], pads=[1] * 4)
+    graph = helper.make_graph([node], "g", [x], [helper.make_tensor_value_info("y", F32, None)], [w])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    for target in "generic", "x86-64-v3":
+        dnncc.compile_model(tmp_path / "m.onnx", tmp_path, [f"--dim={name}=1..3", f"--target={target}"])
+
+
 def test_budget(tmp_path):
     """memory is planned at the bounds: what does not fit is an error that says by how much"""
     layers(tmp_path / "m.onnx")
