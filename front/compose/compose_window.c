@@ -16,11 +16,20 @@ static bool place_open(struct compose *c, struct compose_window *w, int d, dim_t
         int64_t extent = compose_window_extent(w, d), stride = w->strides[d];
         int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
         bool same = w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER;
-        if (dim_is_static(in) || (ceil_mode && stride != 1) || (same && stride != 1))
+        if (dim_is_static(in) || (ceil_mode && stride != 1))
                 return false;
-        if (same) {
-                *low = w->auto_pad == PAD_SAME_UPPER ? (extent - 1) / 2 : extent / 2;
-                *high = extent - 1 - *low;
+        if (same) {                     /* Pads are numbers where places times stride are so many
+                                         * more than there are elements in every run. */
+                int64_t more;
+                dim_t whole = dim_round_up(c->m, in, stride);
+                if (!dim_difference(c->m, whole, in, &more))
+                        return false;
+                const int64_t total = compose_max(0, more - stride + extent);
+                *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
+                *high = total - *low;
+                w->high[d] = *high;
+                w->out[d] = dim_binary(c->m, DIM_DIV, whole, dim_of(stride));
+                return true;
         } else if (w->auto_pad == PAD_VALID) {
                 *low = *high = 0;
         }

@@ -46,6 +46,16 @@ class Positions(Images):
         h = self.conv(x, 32, 4, 4, 5, auto_pad="SAME_UPPER")
         return self.conv(self.conv(h, 32, 32, 3, 3, auto_pad="SAME_LOWER"), 8, 32, 2, 2, auto_pad="SAME_UPPER")
 
+    def halves(self, x):
+        self.shape = 1, 4, 6, "N", 4
+        h = self.node("Reshape", x, self.constant(np.array([1, 4, 6, -1])))
+        h = self.conv(h, 32, 4, 3, 4, auto_pad="SAME_UPPER", strides=[2, 2])
+        return self.conv(h, 8, 32, 2, 3, auto_pad="SAME_LOWER", strides=[1, 2])
+
+    def odd(self, x):
+        self.shape = 1, 4, 6, "N"
+        return self.conv(x, 32, 4, 3, 4, auto_pad="SAME_UPPER", strides=[2, 2])
+
     def squares(self, x):
         self.shape = 1, 32, "H", "N"
         h = self.conv(x, 64, 32, 3, 3, pads=[1] * 4)
@@ -103,7 +113,7 @@ class Positions(Images):
         h = self.node("MaxPool", self.byte_conv(h, 64, 32, 3, 3, scale=.03, zero=120, pads=[1] * 4, strides=[2, 2]), kernel_shape=[2, 2], pads=[1, 1, 0, 0])
         return self.byte_conv(self.node("Add", h, h), 20, 64, 1, 1, scale=.03, zero=120)
 
-    FORMS = ("dense", "both", "height", "batch", "same", "squares", "groups", "depthwise", "pools", "signal", "volume", "transposed", "joined", "bytes")
+    FORMS = ("dense", "both", "height", "batch", "same", "halves", "squares", "groups", "depthwise", "pools", "signal", "volume", "transposed", "joined", "bytes")
 
     def save(self, path):
         graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", F32, self.shape)],
@@ -164,3 +174,10 @@ def test_packed(tmp_path):
                 lines = [line for line in text.splitlines() if re.search(op, line)]
                 assert len(lines) == len(re.findall(op, one)), (form, target, op)
                 assert all("schedule=" in line for line in lines) or op == r"convolve\(", (form, target, lines)
+
+
+def test_refused(tmp_path):
+    """auto_pad with strides has pads that are numbers where a term says that the extent is a multiple of the stride (halves), alone"""
+    model = Positions("odd").save(tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, model, "--dim=N=1..9", "-o", tmp_path / "x.c"])
+    assert done.returncode == dnncc.UNSUPPORTED and "extent" in done.stderr
