@@ -273,6 +273,7 @@ def test_plan_without_sharing(tmp_path):
 def test_every_reason_is_tested():
     tested = {("fuse", reason) for reason in set(PROGRAMS) | SEEN_IN_MODELS} | {("layout", reason) for reason in [*LAYOUT, "unblocked"]}
     # plan's "smaller": test_smaller in test/unit/memory_plan_test.c
+    tested |= {("likely", "apart"), ("likely", "alike")}        # test_what_pays_stays in test/extents/test_likely.py
     tested |= {("schedule", reason) for reason in SCHEDULE} | {("plan", reason) for reason in [*PLAN, "sharing_off", "smaller"]}
     assert {(pass_, reason) for _, pass_, reason, _ in ROWS} == tested
     page = (dnncc.ROOT / "docs" / "remarks.md").read_text()

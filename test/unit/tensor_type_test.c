@@ -185,8 +185,8 @@ static const struct { const char *arguments, *op, *message;
           "want five dimensions, of w the first 36" },
         { "%x: <1 x 1 x 6 x 6 x 16 x f32>, %w: <36 x 1 x 16 x 1 x 16 x f32>",
           "convolve_winograd(%x, %w) rows=5 columns=4 outputs=16 : <1 x 1 x 5 x 4 x 16 x f32>",
-          "convolve_winograd: x is <1 x 1 x 6 x 6 x 16 x f32>, want it to hold the windows of 5 "
-          "rows and 4 columns in tiles of 4" },
+          "convolve_winograd: x is <1 x 1 x 6 x 6 x 16 x f32>, want it to hold the windows of "
+          "all rows of the result in tiles of 4" },
         { "%x: <1 x 1 x 6 x 6 x 16 x f32>, %w: <36 x 1 x 17 x 1 x 16 x f32>",
           "convolve_winograd(%x, %w) rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x 16 x f32>",
           "convolve_winograd: w has 17 channels, want 1 to 16" },
