@@ -27,14 +27,17 @@ struct mask { struct band band; bool finite, empty_rows; };
 struct view { const struct value *v; int row, column; };
 
 enum { FAR = ATTENTION_FAR };
-static const struct band everything = { -FAR, FAR, 0 };
+static const struct band everything = { -FAR, FAR, 0, { 0 } };
 
-/* Intersects both bands. A band that repeats after another number of rows than the first one is
- * ignored. */
+/* Intersects both bands. A band that repeats after another number of rows than the first one, or is
+ * shifted by another one, is ignored. */
 static void narrow(struct band *band, struct band other)
 {
-        if (other.rows && band->rows && other.rows != band->rows)
+        const bool all = band->low == -FAR && band->high == FAR;
+        if ((other.rows && band->rows && other.rows != band->rows) ||
+            (!all && !dim_equal(other.shift, band->shift)))
                 return;
+        band->shift = other.shift;
         band->rows = other.rows ? other.rows : band->rows;
         band->low = other.low > band->low ? other.low : band->low;
         band->high = other.high < band->high ? other.high : band->high;
@@ -114,7 +117,8 @@ static struct view view_operand(const struct view *view, int operand)
 
 /* ---- indices that are compared ---- */
 
-struct affine { double row, column, start; int64_t rows; };
+/* An index is row * r + column * c + start + base, where a run gives the base. */
+struct affine { double row, column, start; int64_t rows; dim_t base; };
 
 static bool affine_of(struct view view, struct affine *a, int depth);
 
@@ -136,10 +140,13 @@ static bool affine_of_cast(struct view view, struct affine *a, int depth)
 
 static bool is_first_of_rows(const struct affine *a)
 {
-        return a->row == 1 && a->column == 0 && a->start == 0;
+        return a->row == 1 && a->column == 0 && a->start == 0 && dim_is(a->base, 0);
 }
 
-static bool is_constant(const struct affine *a) { return a->row == 0 && a->column == 0; }
+static bool is_constant(const struct affine *a)
+{
+        return a->row == 0 && a->column == 0 && dim_is(a->base, 0);
+}
 
 /* Handles a remainder: the rows repeat, as those of heads that share keys do. */
 static bool affine_again(struct view view, struct affine *a, int depth)
@@ -159,21 +166,31 @@ static bool affine_sum(struct view view, struct affine *a, double sign, int dept
         if (!affine_of(view_operand(&view, 0), &x, depth) ||
             !affine_of(view_operand(&view, 1), &y, depth))
                 return false;
+        const bool both = !dim_is(x.base, 0) && !dim_is(y.base, 0);
         *a = (struct affine){ x.row + sign * y.row, x.column + sign * y.column,
-                              x.start + sign * y.start, x.rows ? x.rows : y.rows };
-        return !x.rows || !y.rows || x.rows == y.rows;
+                              x.start + sign * y.start, x.rows ? x.rows : y.rows,
+                              dim_is(x.base, 0) ? y.base : x.base };
+        return !both && (sign > 0 || dim_is(y.base, 0)) &&
+               (!x.rows || !y.rows || x.rows == y.rows);
+}
+
+static bool affine_of_extent(struct view view, struct affine *a)
+{
+        a->base = op_operand(view.v->op, 0)->type->dims[op_int(view.v->op, "axis")];
+        return true;
 }
 
 static bool affine_of(struct view view, struct affine *a, int depth)
 {
         if (depth == DEPTH_MAX || !view_source(&view))
                 return false;
-        *a = (struct affine){ 0 };
+        *a = (struct affine){ .base = dim_of(0) };
         if (view.v->kind == VALUE_CONSTANT)
                 return value_is_splat(view.v, &a->start);
         switch (view.v->op->code) {
         case OP_iota: return affine_of_iota(view, a);
         case OP_cast: return affine_of_cast(view, a, depth + 1);
+        case OP_extent: return affine_of_extent(view, a);
         case OP_rem: case OP_mod: return affine_again(view, a, depth + 1);
         case OP_add: return affine_sum(view, a, 1, depth + 1);
         case OP_sub: return affine_sum(view, a, -1, depth + 1);
@@ -193,8 +210,11 @@ static bool band_of_order(struct view x, struct view y, bool strict, struct band
                 return false;
         if (a.rows && b.rows && a.rows != b.rows)
                 return false;
-        *band = everything;                     /* The condition is column * (c - r) + start <=
-                                                 * 0. */
+        if (!dim_is(column > 0 ? a.base : b.base, 0))
+                return false;
+        *band = everything;                     /* The condition is column * (c - r - shift) + start
+                                                 * <= 0. */
+        band->shift = column > 0 ? b.base : a.base;
         band->rows = a.rows ? a.rows : b.rows;
         if (column > 0)
                 band->high = -(int64_t)start;
@@ -232,7 +252,7 @@ static bool scan(const struct view *view, const struct type *scores, double hidd
                 row_stride = d == view->row ? stride : row_stride;
                 column_stride = d == view->column ? stride : column_stride;
         }
-        struct band band = { FAR, -FAR, rows };
+        struct band band = { FAR, -FAR, rows, dim_of(0) };
         for (int64_t r = 0; r < rows; r++) {
                 int64_t first = 0, last = columns - 1;
                 while (first < columns &&
@@ -358,7 +378,7 @@ static bool stays_hidden(const struct op *op, const struct value *x, bool *alone
         return op->code == OP_add;
 }
 
-struct band attention_band(const struct attention *a)
+struct band attention_band_shifted(const struct attention *a)
 {
         struct band exact = everything, finite = everything;
         bool others = false;            /* This is set where something else than finite masks is
@@ -388,6 +408,12 @@ struct band attention_band(const struct attention *a)
         if (finite_masks == 1 && !others && all_see)
                 narrow(&exact, finite);
         if (!exact.rows || rows % exact.rows)
-                exact = (struct band){ -FAR, FAR, rows };
+                exact = (struct band){ -FAR, FAR, rows, dim_of(0) };
         return exact;
+}
+
+struct band attention_band(const struct attention *a)
+{
+        const struct band band = attention_band_shifted(a);
+        return dim_is(band.shift, 0) ? band : (struct band){ -FAR, FAR, band.rows, dim_of(0) };
 }

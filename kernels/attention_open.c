@@ -370,12 +370,14 @@ static bool write_shares(struct block *b)
 static void find_columns(struct block *b)
 {
         struct emit *e = b->first.e;
-        const struct band band = attention_band(&b->a);
+        const struct band band = attention_band_shifted(&b->a);
         b->columns = b->all;
-        if (band.high >= 0 && band.high < ATTENTION_FAR)
-                b->columns = emit_let(
-                        e, "columns",
-                        minimum(e, plus(e, b->to, number(e, band.high)), b->all));
+        if (band.high < 0 || band.high >= ATTENTION_FAR)
+                return;
+        struct loop_expr *end = plus(e, b->to, number(e, band.high));
+        if (!dim_is(band.shift, 0))
+                end = plus(e, end, emit_dim(e, band.shift));
+        b->columns = emit_let(e, "columns", minimum(e, end, b->all));
 }
 
 static bool write_rows(struct block *b, struct loop_expr *tile)
