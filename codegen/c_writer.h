@@ -514,8 +514,26 @@ void c_weights_print(struct c_writer *w, const char *build, FILE *c);
 /* Prints bytes as rows of string literals of C_ROW_BYTES bytes each. */
 enum { C_ROW_BYTES = 2000 };
 void c_rows(FILE *from, size_t bytes, FILE *out);
-/* Prints what stands between the guards of the header (c_descriptor.c); c_descriptor prints the
- * descriptor. */
+/* ---- c_header.c ---- */
+
+/* A port as callers see it: they see no extent of the bytes of texts. */
+static inline int c_port_rank(const struct loop_buffer *b)
+{
+        return b->type ? b->type->rank - b->is_text : 1;
+}
+static inline int64_t c_port_extent(const struct loop_buffer *b, int i)
+{
+        return b->type ? type_extent(b->type, i) : b->extent;
+}
+static inline const char *c_port_name(const struct loop_buffer *b)
+{
+        return b->port ? b->port : b->name;
+}
+/* Returns dimension i of a port as text. */
+const char *c_extent_text(struct c_writer *w, const struct loop_buffer *b, int i);
+/* Returns the name of the file that run is given, as text; NULL where run has no such parameter. */
+const char *c_weights_parameter(const struct c_writer *w);
+/* Prints what stands between the guards of the header. */
 void c_header(struct c_writer *w, struct text *out);
 /* Prints parameters, extents and names, for the comment. */
 /* Returns a port's shape in a run as text, over the names of extents. */
@@ -529,9 +547,10 @@ void c_port_rules(struct c_writer *w);                    /* Prints what element
 void c_port_macros(struct c_writer *w);
 void c_error_macros(struct c_writer *w);
 void c_descriptor_header(struct c_writer *w);
+/* ---- c_descriptor.c ---- */
+void c_descriptor(struct c_writer *w, struct text *out);
 /* ---- c_trace.c: nothing happens without --profile=FILE ---- */
 void c_trace_header(struct c_writer *w);
 void c_trace(struct c_writer *w, struct text *out);
-void c_descriptor(struct c_writer *w, struct text *out);
 
 #endif
