@@ -27,17 +27,18 @@ struct mask { struct band band; bool finite, empty_rows; };
 struct view { const struct value *v; int row, column; };
 
 enum { FAR = ATTENTION_FAR };
-static const struct band everything = { -FAR, FAR, 0, { 0 } };
+static const struct band everything = { -FAR, FAR, 0, { 0 }, { 0 } };
 
 /* Intersects both bands. A band that repeats after another number of rows than the first one, or is
  * shifted by another one, is ignored. */
 static void narrow(struct band *band, struct band other)
 {
         const bool all = band->low == -FAR && band->high == FAR;
-        if ((other.rows && band->rows && other.rows != band->rows) ||
+        if ((other.rows && band->rows && !dim_equal(other.turn, band->turn)) ||
             (!all && !dim_equal(other.shift, band->shift)))
                 return;
         band->shift = other.shift;
+        band->turn = other.rows ? other.turn : band->turn;
         band->rows = other.rows ? other.rows : band->rows;
         band->low = other.low > band->low ? other.low : band->low;
         band->high = other.high < band->high ? other.high : band->high;
@@ -65,6 +66,16 @@ static bool view_broadcast(struct view *view)
         return true;
 }
 
+/* Does dimension k of a reshape's result join dimension d of its operand, whose extent a run gives,
+ * and the one before it? */
+static bool joins(const struct op *op, int k, int d)
+{
+        const struct type *from = op_operand(op, 0)->type, *to = op_result(op)->type;
+        return d > 0 && !dim_is_static(from->dims[d]) && dim_is_static(from->dims[d - 1]) &&
+               dim_equal(to->dims[k], dim_binary(op_module(op), DIM_MUL, from->dims[d - 1],
+                                                 from->dims[d]));
+}
+
 /* Looks through a reshape. The columns must stay the last dimension. The rows must stay the
  * dimension before it, or several groups of rows become one (heads that share keys). */
 static bool view_reshape(struct view *view)
@@ -82,7 +93,8 @@ static bool view_reshape(struct view *view)
                 if (d < 0 || (!row && k != view->column) ||
                     (row && dim_is_static(to->dims[k]) && dim_is_static(from->dims[d])
                              ? type_extent(to, k) % type_extent(from, d)
-                             : !dim_equal(to->dims[k], from->dims[d])))
+                             : !dim_equal(to->dims[k], from->dims[d]) &&
+                                       !(row && joins(view->v->op, k, d))))
                         return false;
                 *(row ? &next.row : &next.column) = d--;
         }
@@ -118,7 +130,7 @@ static struct view view_operand(const struct view *view, int operand)
 /* ---- indices that are compared ---- */
 
 /* An index is row * r + column * c + start + base, where a run gives the base. */
-struct affine { double row, column, start; int64_t rows; dim_t base; };
+struct affine { double row, column, start; int64_t rows; dim_t turn, base; };
 
 static bool affine_of(struct view view, struct affine *a, int depth);
 
@@ -127,7 +139,8 @@ static bool affine_of_iota(struct view view, struct affine *a)
         int64_t axis = op_int(view.v->op, "axis");
         a->row = axis == view.row;
         a->column = axis == view.column;
-        a->rows = a->row != 0 ? dim_bound(op_module(view.v->op), view.v->type->dims[view.row]) : 0;
+        a->turn = a->row != 0 ? view.v->type->dims[view.row] : dim_of(0);
+        a->rows = dim_bound(op_module(view.v->op), a->turn);
         return a->row + a->column == 1;
 }
 
@@ -154,9 +167,11 @@ static bool affine_again(struct view view, struct affine *a, int depth)
         struct affine turn;
         if (!affine_of(view_operand(&view, 0), a, depth) ||
             !affine_of(view_operand(&view, 1), &turn, depth) || !is_first_of_rows(a) ||
-            !is_constant(&turn) || turn.start < 1 || a->rows % (int64_t)turn.start)
+            !is_constant(&turn) || turn.start < 1 || a->rows % (int64_t)turn.start ||
+            !dim_is_static(a->turn))
                 return false;
         a->rows = (int64_t)turn.start;
+        a->turn = dim_of(a->rows);
         return true;
 }
 
@@ -169,9 +184,9 @@ static bool affine_sum(struct view view, struct affine *a, double sign, int dept
         const bool both = !dim_is(x.base, 0) && !dim_is(y.base, 0);
         *a = (struct affine){ x.row + sign * y.row, x.column + sign * y.column,
                               x.start + sign * y.start, x.rows ? x.rows : y.rows,
-                              dim_is(x.base, 0) ? y.base : x.base };
+                              x.rows ? x.turn : y.turn, dim_is(x.base, 0) ? y.base : x.base };
         return !both && (sign > 0 || dim_is(y.base, 0)) &&
-               (!x.rows || !y.rows || x.rows == y.rows);
+               (!x.rows || !y.rows || dim_equal(x.turn, y.turn));
 }
 
 static bool affine_of_extent(struct view view, struct affine *a)
@@ -208,7 +223,7 @@ static bool band_of_order(struct view x, struct view y, bool strict, struct band
         if (fabs(column) != 1 || a.row - b.row != -column || fabs(start) > 1e9 ||
             start != floor(start))
                 return false;
-        if (a.rows && b.rows && a.rows != b.rows)
+        if (a.rows && b.rows && !dim_equal(a.turn, b.turn))
                 return false;
         if (!dim_is(column > 0 ? a.base : b.base, 0))
                 return false;
@@ -216,6 +231,7 @@ static bool band_of_order(struct view x, struct view y, bool strict, struct band
                                                  * <= 0. */
         band->shift = column > 0 ? b.base : a.base;
         band->rows = a.rows ? a.rows : b.rows;
+        band->turn = a.rows ? a.turn : b.turn;
         if (column > 0)
                 band->high = -(int64_t)start;
         else
@@ -252,7 +268,7 @@ static bool scan(const struct view *view, const struct type *scores, double hidd
                 row_stride = d == view->row ? stride : row_stride;
                 column_stride = d == view->column ? stride : column_stride;
         }
-        struct band band = { FAR, -FAR, rows, dim_of(0) };
+        struct band band = { FAR, -FAR, rows, dim_of(rows), dim_of(0) };
         for (int64_t r = 0; r < rows; r++) {
                 int64_t first = 0, last = columns - 1;
                 while (first < columns &&
@@ -378,7 +394,7 @@ static bool stays_hidden(const struct op *op, const struct value *x, bool *alone
         return op->code == OP_add;
 }
 
-struct band attention_band_shifted(const struct attention *a)
+struct band attention_band_open(const struct attention *a)
 {
         struct band exact = everything, finite = everything;
         bool others = false;            /* This is set where something else than finite masks is
@@ -401,19 +417,23 @@ struct band attention_band_shifted(const struct attention *a)
                 x = op_result(op);
         }
         const struct module *m = op_module(a->first);
-        int64_t rows = dim_bound(m, a->scores->type->dims[ROW]),
+        const dim_t all = a->scores->type->dims[ROW];
+        int64_t rows = dim_bound(m, all),
                 last_column = dim_bound(m, a->scores->type->dims[COLUMN]) - 1;
         bool all_see = finite.low <= finite.high && finite.high >= 0 &&
                        finite.rows - 1 + finite.low <= last_column;
         if (finite_masks == 1 && !others && all_see)
                 narrow(&exact, finite);
         if (!exact.rows || rows % exact.rows)
-                exact = (struct band){ -FAR, FAR, rows, dim_of(0) };
+                exact = (struct band){ -FAR, FAR, rows, all, dim_of(0) };
         return exact;
 }
 
 struct band attention_band(const struct attention *a)
 {
-        const struct band band = attention_band_shifted(a);
-        return dim_is(band.shift, 0) ? band : (struct band){ -FAR, FAR, band.rows, dim_of(0) };
+        const struct band band = attention_band_open(a);
+        const dim_t all = a->scores->type->dims[ROW];
+        if (dim_is(band.shift, 0) && (dim_is_static(band.turn) || dim_equal(band.turn, all)))
+                return band;
+        return (struct band){ -FAR, FAR, dim_bound(op_module(a->first), all), all, dim_of(0) };
 }

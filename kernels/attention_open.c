@@ -370,14 +370,26 @@ static bool write_shares(struct block *b)
 static void find_columns(struct block *b)
 {
         struct emit *e = b->first.e;
-        const struct band band = attention_band_shifted(&b->a);
+        const struct band band = attention_band_open(&b->a);
         b->columns = b->all;
         if (band.high < 0 || band.high >= ATTENTION_FAR)
                 return;
-        struct loop_expr *end = plus(e, b->to, number(e, band.high));
+        const bool turns = !dim_equal(band.turn, b->a.scores->type->dims[ROW]);
+        struct loop_expr *end = b->to;
+        if (turns)
+                end = emit_let(e, "in_turn",
+                               plus(e, emit_op(e, LOOP_REM, minus(e, end, number(e, 1)),
+                                               emit_dim(e, band.turn)),
+                                    number(e, 1)));
+        struct loop_expr *seen = plus(e, end, number(e, band.high));
         if (!dim_is(band.shift, 0))
-                end = plus(e, end, emit_dim(e, band.shift));
-        b->columns = emit_let(e, "columns", minimum(e, end, b->all));
+                seen = plus(e, seen, emit_dim(e, band.shift));
+        seen = minimum(e, seen, b->all);
+        /* Where a turn ends within the tile, its last row sees all that any row does. */
+        if (turns)
+                seen = loop_op(e->arena, LOOP_SELECT,
+                               emit_op(e, LOOP_GE, end, minus(e, b->to, b->from)), seen, b->all);
+        b->columns = emit_let(e, "columns", seen);
 }
 
 static bool write_rows(struct block *b, struct loop_expr *tile)

@@ -167,9 +167,9 @@ static void try_tile(struct choice *c, int rows, int warps, int parts, int keys,
 /* Of matrices all columns are looked at, whatever a mask hides. */
 static struct band whole_band(const struct attention *a)
 {
-        return (struct band){ -ATTENTION_FAR, ATTENTION_FAR,
-                              dim_bound(op_module(a->first), a->scores->type->dims[ROW]),
-                              dim_of(0) };
+        const dim_t rows = a->scores->type->dims[ROW];
+        return (struct band){ -ATTENTION_FAR, ATTENTION_FAR, dim_bound(op_module(a->first), rows),
+                              rows, dim_of(0) };
 }
 
 bool attention_choose(const struct attention *a, const struct target *target, struct arena *arena,

@@ -77,6 +77,13 @@ def test_a_cache_that_grows(attributes, steps, options, tmp_path):
             same(dnncc.run_host(program, list(inputs.values())), session.run(None, inputs))
 
 
+def test_hidden_keys_are_left_out(tmp_path):
+    """the rows of heads that share keys take turns: a tile in which a turn ends sees all keys"""
+    save(tmp_path / "m.onnx", do_rotary=1)
+    loops = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *DIMS, "--dim=N=1..8", "--target=x86-64-v3", "--emit=loops", "-o", "-"]).stdout
+    assert "let %in_turn : index = (%last - 1) % %N + 1" in loops and re.search(r"let %columns : index = select\(%in_turn >= %last - %first, min\(%in_turn \+ %P, ", loops)
+
+
 @pytest.mark.parametrize("attributes", [{"do_rotary": 1}, {}], ids=str)
 def test_a_prompt(attributes, tmp_path):
     """without a past"""
