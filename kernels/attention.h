@@ -48,10 +48,10 @@ bool attention_find(const struct region *region, struct value *result, struct at
  * none. */
 const struct op *attention_concat(const struct region *region, const struct value *keys);
 
-/* Of row r, columns shift + r % turn + low .. shift + r % turn + high count. The shares of all other
- * columns are known to be 0 (see attention_mask.c). shift and turn may be what a run gives, as the
- * number of keys in front of the rows' own, and of rows that share a mask, are; rows is turn, or its
- * bound. */
+/* Of row r, columns shift + r % turn + low .. shift + r % turn + high count. The shares of all
+ * other columns are known to be 0 (see attention_mask.c). shift and turn may be what a run gives,
+ * as the number of keys in front of the rows' own, and of rows that share a mask, are; rows is
+ * turn, or its bound. */
 enum { ATTENTION_FAR = INT32_MAX };     /* A band without such a bound has this one. */
 struct band { int64_t low, high, rows; dim_t turn, shift; };
 struct band attention_band_open(const struct attention *attention);
