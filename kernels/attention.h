@@ -55,7 +55,8 @@ const struct op *attention_concat(const struct region *region, const struct valu
 enum { ATTENTION_FAR = INT32_MAX };     /* A band without such a bound has this one. */
 struct band { int64_t low, high, rows; dim_t turn, shift; };
 struct band attention_band_open(const struct attention *attention);
-/* Returns a band of shift 0 whose turn is a number, or all rows: all columns where it is another. */
+/* Returns a band of shift 0 whose turn is a number, or all rows: all columns where it is
+ * another. */
 struct band attention_band(const struct attention *attention);
 
 /* Writes attention of products of matrices whose rows or keys a run gives (attention_open.c). */
