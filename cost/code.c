@@ -15,6 +15,8 @@
  * factor of two. */
 #include "cost/code.h"
 
+#include <math.h>
+
 #include "ir/target/rates.h"
 #include "ir/loop/capability.h"
 
@@ -280,11 +282,11 @@ double cost_of_code(const struct target *target, const struct loop_bounds *bound
 }
 
 double cost_of_call(const struct target *target, const struct loop_function *kernel,
-                    const struct loop_range *scalars)
+                    const struct loop_range *scalars, double constants)
 {
         struct arena *scratch = arena_new();
         struct loop_bounds *run = loop_bounds_called(scratch, kernel, scalars);
         const double cost = cost_of_block(&(struct code){ target, run, run }, kernel->body, 0);
         arena_free(scratch);
-        return cost;
+        return fmax(cost, constants / rate_l2(target));
 }

@@ -17,11 +17,9 @@
  * time is less, by --limit likely_percent, than that of what such a run would be done by without
  * it: the kernels for all extents, or for some of them, at these values. Predicted is the cost of
  * their code (cost/code.h) or of reading their constants, in the same way on both sides. */
-#include <math.h>
 #include <string.h>
 
 #include "cost/code.h"
-#include "ir/target/rates.h"
 #include "passes/remark.h"
 
 struct likely_pass {
@@ -53,8 +51,6 @@ static void set_extents(struct loop_bounds *bounds, const struct loop_expr *e)
         loop_bounds_set(bounds, e->args[0]->variable, loop_bounds_of(NULL, e->args[1]));
 }
 
-/* Returns the predicted cycles of a call: its code, or the time that its constants take from the
- * second cache. */
 static double cost_of_kernel(const struct likely_pass *l, const struct loop_stmt *call)
 {
         double bytes = 0;
@@ -63,13 +59,13 @@ static double cost_of_kernel(const struct likely_pass *l, const struct loop_stmt
         struct loop_range *scalars = arena_array(scratch, (size_t)count + 1, sizeof *scalars);
         for (int i = 0; i < count; i++)
                 scalars[i] = loop_bounds_of(l->bounds, call->scalars[i]);
-        const double cost = cost_of_call(l->context->target, call->function, scalars);
-        arena_free(scratch);
         for (int i = 0; i < call->function->buffer_count; i++)
                 if (call->buffers[i]->space == SPACE_CONSTANT)
                         bytes += (double)call->buffers[i]->extent *
                                  element_info[call->buffers[i]->element].bytes;
-        return fmax(cost, bytes / rate_l2(l->context->target));
+        const double cost = cost_of_call(l->context->target, call->function, scalars, bytes);
+        arena_free(scratch);
+        return cost;
 }
 
 /* Returns how often a loop of main runs, as far as that is known; 1: it is not. */
