@@ -37,9 +37,10 @@ function drawRoofline() {
     taken.push({ x: left, y: base - 11, w: wide(text), h: 14 });
     make(svg, "text", { x: left, y: base, class: name }, text);
   };
-  const roof = (text, places) => {                        // at the first that is free, or a line or two above one
-    const all = [0, 14, 28].flatMap((up) => places.map(([left, base]) => [left, base - up]));
-    write(text, ...(all.find(([left, base]) => free({ x: left, y: base - 11, w: wide(text), h: 14 })) || places[0]), "roof");
+  const roof = (text, places) => {                        // at the first that is free, or some lines above or below one; nowhere, if none is
+    const all = [0, 14, 28, 42, -20, -34].flatMap((up) => places.map(([left, base]) => [left, base - up]));
+    const place = all.find(([left, base]) => free({ x: left, y: base - 11, w: wide(text), h: 14 }));
+    if (place) write(text, ...place, "roof");
   };
   const speed = (v, of) => `${scaled(Number(v.toPrecision(3)), "")}${timed ? of : ` ${of.replace("/s", " a cycle")}`}`;
   if (peak) {
