@@ -10,8 +10,8 @@
  * types of vectors; bounds NULL: nothing is known of variables. */
 double cost_of_code(const struct target *target, const struct loop_bounds *bounds,
                     const struct loop_block *block);
-/* Returns those of one call of a kernel whose scalar arguments lie in these ranges: its code, or the
- * time that so many bytes of constants take from the second cache. */
+/* Returns those of one call of a kernel whose scalar arguments lie in these ranges: its code, or
+ * the time that so many bytes of constants take from the second cache. */
 double cost_of_call(const struct target *target, const struct loop_function *kernel,
                     const struct loop_range *scalars, double constants);
 
