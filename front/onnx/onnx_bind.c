@@ -91,10 +91,10 @@ bool onnx_read_options(struct onnx_import *im)
 {
         const struct import_options *o = im->options;
         for (int i = 0; i < o->dim_count; i++) {
-                const char *equals = strrchr(o->dims[i], '='), *likely;
+                const char *equals = strrchr(o->dims[i], '=');
                 int64_t extent, least;
                 bool named = equals && equals > o->dims[i];
-                bool range = named && int_range_parse(equals + 1, &least, &extent, &likely);
+                bool range = named && int_range_parse(equals + 1, &least, &extent, NULL);
                 if (named && is_term(equals + 1)) {
                         if (!bind_term(im, o->dims[i], equals))
                                 return false;

@@ -75,6 +75,20 @@ static int find_joints(struct onnx_import *im, const struct op *op, struct joint
         return extents;
 }
 
+/* Moves the operations of a branch, but for its yield, into region `which` of another operation,
+ * which yields these values. */
+static bool yield_branch(struct onnx_import *im, struct region *branch, struct op *to, int which,
+                         struct value *const *yields, int count)
+{
+        struct op *old = branch->last;
+        struct onnx_region outer = onnx_region_enter(im, op_add_region(to, which));
+        struct op *yield = build_yield(&im->b, yields, count);
+        while (yield && branch->first != old)
+                op_move_before(branch->first, yield);
+        onnx_region_leave(im, outer);
+        return yield != NULL;
+}
+
 /* Moves a branch into another operation, where it yields its outputs filled up to their bounds, and
  * behind them the extents that differ. */
 static bool move_branch(struct onnx_import *im, const struct op *from, struct op *to, int which,
@@ -107,12 +121,7 @@ static bool move_branch(struct onnx_import *im, const struct op *from, struct op
         }
         im->b.before = NULL;
         onnx_region_leave(im, outer);
-        outer = onnx_region_enter(im, op_add_region(to, which));
-        struct op *yield = ok ? build_yield(&im->b, yields, count) : NULL;
-        while (yield && branch->first != old)
-                op_move_before(branch->first, yield);
-        onnx_region_leave(im, outer);
-        return yield != NULL;
+        return ok && yield_branch(im, branch, to, which, yields, count);
 }
 
 /* Builds the operation anew with results at the bounds of both branches, from whose beginnings the
@@ -218,12 +227,7 @@ static bool spread_branch(struct onnx_import *im, struct onnx_node *n, const str
         }
         im->b.before = NULL;
         onnx_region_leave(im, outer);
-        outer = onnx_region_enter(im, op_add_region(to, which));
-        struct op *yield = ok ? build_yield(&im->b, yields, count) : NULL;
-        while (yield && branch->first != old)
-                op_move_before(branch->first, yield);
-        onnx_region_leave(im, outer);
-        return yield != NULL;
+        return ok && yield_branch(im, branch, to, which, yields, count);
 }
 
 /* Returns the operation with a result for each part of a list, or NULL after an error. */
@@ -243,7 +247,7 @@ static struct op *spread_lists(struct onnx_import *im, struct onnx_node *n, stru
         }
         const struct type **types = arena_array(im->arena, (size_t)results + 1, sizeof *types);
         for (int i = 0; i < results; i++)
-                types[i] = c->type;     /* It is a placeholder. */
+                types[i] = c->type;     /* Any type will do: the regions say which it is. */
         struct op *wide = op_build_results(&im->b, OP_if, &c, 1, NULL, types, results, 2);
         if (!wide || !spread_branch(im, n, op, wide, 0, listings) ||
             !spread_branch(im, n, op, wide, 1, listings))
@@ -489,8 +493,7 @@ static bool run_time_if(struct onnx_import *im, struct onnx_node *n, struct valu
                                     count);
         const struct type **types = arena_array(im->arena, (size_t)count, sizeof *types);
         for (int i = 0; i < count; i++)
-                types[i] = c->type;     /* It is a placeholder until the branches have said what
-                                         * they yield. */
+                types[i] = c->type;     /* Any type will do: the regions say which it is. */
         struct op *op = op_build_results(&im->b, OP_if, &c, 1, NULL, types, count, 2);
         if (!op)
                 return false;

@@ -402,17 +402,23 @@ struct value *onnx_stack_insert(struct onnx_import *im, struct onnx_node *n, str
         return s.count ? stacked(im, &form, &s) : NULL;
 }
 
+/* Returns a sequence as a stack, which has items in some run; false after an error. */
+static bool open_items(struct onnx_import *im, struct onnx_node *n, struct value *list,
+                       struct onnx_form *form, struct onnx_stack *s)
+{
+        *form = onnx_form_of(im, list);
+        if (!form->known || !form->room)
+                return onnx_invalid(im, n, "the sequence is empty");
+        return onnx_form_join(im, n, form, form) && as_form(im, list, form, s);
+}
+
 struct value *onnx_stack_erase(struct onnx_import *im, struct onnx_node *n, struct value *list,
                                struct value *at)
 {
         struct compose *c = im->c;
-        struct onnx_form form = onnx_form_of(im, list);
+        struct onnx_form form;
         struct onnx_stack s;
-        if (!form.known || !form.room) {
-                onnx_invalid(im, n, "the sequence is empty");
-                return NULL;
-        }
-        if (!onnx_form_join(im, n, &form, &form) || !as_form(im, list, &form, &s))
+        if (!open_items(im, n, list, &form, &s))
                 return NULL;
         struct value *numbers = compose_iota(c, E_I64, form.room);
         at = placed(im, n, at ? at : integer(im, -1), s.count, s.count, form.room);
@@ -454,13 +460,9 @@ static struct value *item_of(struct onnx_import *im, struct onnx_node *n,
 struct value *onnx_stack_at(struct onnx_import *im, struct onnx_node *n, struct value *list,
                             struct value *at)
 {
-        struct onnx_form form = onnx_form_of(im, list);
+        struct onnx_form form;
         struct onnx_stack s;
-        if (!form.known || !form.room) {
-                onnx_invalid(im, n, "the sequence is empty");
-                return NULL;
-        }
-        if (!onnx_form_join(im, n, &form, &form) || !as_form(im, list, &form, &s))
+        if (!open_items(im, n, list, &form, &s))
                 return NULL;
         if (!onnx_stack_of(list) && !form.differ) {     /* Each row is an item, which is checked. */
                 at = compose_one_number(im->c, "the position", at, value_element(at));
