@@ -524,13 +524,7 @@ void c_header(struct c_writer *w, struct text *out)
         c_port_macros(w);
         c_error_macros(w);
         text_add(out, "\n");
-        for (int e = 0; e < w->p->entry_count; e++) {
-                c_entry(w, e);
-                c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->prefix));
-                c_put(w, ";");
-                c_end(w);
-        }
-        c_entry(w, 0);
+        c_run_prototypes(w);
         c_machine_functions(w);
         c_levels_header(w);
         c_descriptor_header(w);

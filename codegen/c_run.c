@@ -48,6 +48,17 @@ void c_run_prototype(struct c_writer *w, const char *head)
                                        : ")");
 }
 
+void c_run_prototypes(struct c_writer *w)
+{
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->prefix));
+                c_put(w, ";");
+                c_end(w);
+        }
+        c_entry(w, 0);
+}
+
 static struct loop_buffer *port(struct c_writer *w, int i)
 {
         return i < w->input_count ? w->inputs[i] : w->outputs[i - w->input_count];

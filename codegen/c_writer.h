@@ -464,6 +464,7 @@ void c_run(struct c_writer *w, struct text *out);
 void c_run_top(struct c_writer *w, struct text *out);     /* Prints what run calls. */
 /* Appends "int digits_run(" and the parameters to the line, without a semicolon. */
 void c_run_prototype(struct c_writer *w, const char *head);
+void c_run_prototypes(struct c_writer *w);                /* Prints those of all entries. */
 /* Returns what a parameter of run points to: "float", or "char *const" for texts that it reads. */
 const char *c_port_type(const struct loop_buffer *b);
 void c_run_arguments(struct c_writer *w);                 /* Prints the arguments of a call. */

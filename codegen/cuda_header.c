@@ -135,13 +135,7 @@ void cuda_header(struct c_writer *w, struct text *out)
         c_error_macros(w);
         text_add(out, "\nint %s_prepare(void);\n", prefix);
         c_line(w, "%s;", cuda_load_prototype(w));
-        for (int e = 0; e < w->p->entry_count; e++) {
-                c_entry(w, e);
-                c_run_prototype(w, arena_printf(w->arena, "int %s_run(", w->prefix));
-                c_put(w, ";");
-                c_end(w);
-        }
-        c_entry(w, 0);
+        c_run_prototypes(w);
         text_add(out, "int %s_status(const void *workspace, void *stream);\n", prefix);
         cuda_profile_header(w);
         c_descriptor_header(w);
