@@ -94,9 +94,10 @@ bool int_range_parse(const char *text, int64_t *least, int64_t *most, const char
             !part_parse(dots + 2, colon ? (size_t)(colon - dots - 2) : strlen(dots + 2), most) ||
             *least < 0 || *most < *least || *most < 1 || *most > INT32_MAX)
                 return false;
-        *likely = colon ? colon + 1 : NULL;
+        if (likely)
+                *likely = colon ? colon + 1 : NULL;
         int64_t value;
-        for (const char *rest = *likely; rest;)
+        for (const char *rest = colon ? colon + 1 : NULL; rest;)
                 if (!int_list_next(&rest, &value) || value < *least || value > *most)
                         return false;
         return true;

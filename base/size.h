@@ -63,11 +63,12 @@ bool size_parse(const char *text, uint64_t *bytes);
 
 /* Reads a decimal int64 that fills the whole text; returns false otherwise. */
 bool int_parse(const char *text, int64_t *value);
-/* Reads "1..512" or "1..512:1,16", which fills the whole text: two such numbers, of which the first
- * is at least 0 and the second is at least as large, at least 1, and at most INT32_MAX, and likely
- * ones between them. *likely is the list behind the colon, or NULL. */
+/* Reads a range that fills the whole text, "1..512", or "1..512:1,16" with likely numbers of it:
+ * *least is at least 0, *most at least as large, at least 1, and at most INT32_MAX. *likely is the
+ * list behind the colon, or NULL; the caller may pass NULL. */
 bool int_range_parse(const char *text, int64_t *least, int64_t *most, const char **likely);
-/* Reads the first number of such a list and steps over it; *text becomes NULL behind the last. */
+/* Reads the first number of a list, "1,16", and steps over it; *text becomes NULL behind the
+ * last. */
 bool int_list_next(const char **text, int64_t *value);
 
 #endif

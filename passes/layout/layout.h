@@ -122,8 +122,8 @@ struct value *layout_unblock(struct builder *b, struct value *blocked, const str
  * `group` channels. */
 void layout_note_table(struct layout *l, const struct op *op, const struct value *b,
                        struct value *w, int group);
-/* Lets gathers of rows of such constants read the panels, in all functions of the module, where
- * nothing else reads the constants: there is one copy then. Returns how many these were. */
+/* Lets gathers of rows of noted constants read the panels, in all functions of the module, where
+ * nothing else reads the constant: there is one copy then. Returns how many gathers these were. */
 int layout_share_tables(struct layout *l);
 
 /* ---- joined_products.c ---- */

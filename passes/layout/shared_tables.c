@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables of rows that are weights, too: a language model's embedding is often its last product.
  *
- *   %e = gather(@w, %tokens)                              %e = gather_panels(@p, %tokens) rows=V columns=K
- *   ..                                            ->      ..
- *   %y = convolve_packed(%x, @p) outputs=V                %y = convolve_packed(%x, @p) outputs=V
+ *   %e = gather(@w, %tokens)
+ *   %y = convolve_packed(%x, @p) outputs=V
+ *     ->
+ *   %e = gather_panels(@p, %tokens) rows=V columns=K
+ *   %y = convolve_packed(%x, @p) outputs=V
  *
  * @p is @w in panels, where a row is no longer consecutive: K loads, each from a line of its own,
  * are little beside the product, which reads all of them, and one copy of the constant is half the
