@@ -20,6 +20,28 @@ static int symbol_named(const struct module *m, const char *name)
         return i;
 }
 
+/* Adds the likely extents of a list to a dimension. Returns false after an error. */
+static bool read_extents(struct run *run, struct likely_dim *d, const char *list)
+{
+        while (list) {
+                int64_t extent;
+                int_list_next(&list, &extent);
+                for (int i = 0; i < d->count; i++)
+                        if (d->values[i] == extent) {
+                                diag_error(&run->diag, EXIT_USAGE, "--dim %s: %lld given twice",
+                                           text_argument(run->arena, d->range), (long long)extent);
+                                return false;
+                        }
+                if (d->count == LIKELY_MAX) {
+                        diag_error(&run->diag, EXIT_USAGE, "--dim %s: at most %d likely extents",
+                                   text_argument(run->arena, d->range), LIKELY_MAX);
+                        return false;
+                }
+                d->values[d->count++] = extent;
+        }
+        return true;
+}
+
 /* Reads the options of --dim into items, those with likely extents alone. Returns how many there
  * are, or -1 after an error. */
 static int read_dims(struct run *run, struct likely_dim *items)
@@ -37,15 +59,8 @@ static int read_dims(struct run *run, struct likely_dim *items)
                         continue;       /* The model does not have it. */
                 struct likely_dim *d = &items[count++];
                 *d = (struct likely_dim){ .name = name, .range = dims->items[i] };
-                while (likely) {
-                        if (d->count == LIKELY_MAX) {
-                                diag_error(&run->diag, EXIT_USAGE,
-                                           "--dim %s: at most %d likely extents",
-                                           text_argument(run->arena, d->range), LIKELY_MAX);
-                                return -1;
-                        }
-                        int_list_next(&likely, &d->values[d->count++]);
-                }
+                if (!read_extents(run, d, likely))
+                        return -1;
         }
         return count;
 }

@@ -316,6 +316,8 @@ bool layout_dot(struct layout *l, struct op *op)
                 a = b;
                 b = rows;
         }
+        /* Numbers that the target multiplies as they are stored stay so; others are decoded now
+         * where there are enough rows. */
         b.value = layout_stored(l, b.value);
         if (a.extent[FREE] >= LEAST_ROWS)
                 b.value = layout_decoded(l, b.value);

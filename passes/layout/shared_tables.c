@@ -68,13 +68,14 @@ static const struct constant *turned_table(const struct module *m, const struct 
 void layout_note_table(struct layout *l, const struct op *op, const struct value *b,
                        struct value *w, int group)
 {
-        if (!value_is_constant(b) || b->constant->kind != CONSTANT_DENSE ||
+        int count;
+        const int64_t *along = op_ints(op, "contract_b", &count);
+        if (count != 1 || !value_is_constant(b) || b->constant->kind != CONSTANT_DENSE ||
             !value_is_constant(w) || b->type->rank != 2 || b->type->element != w->type->element ||
             type_bytes(b->type) < TABLE_BYTES)
                 return;
-        const struct constant *rows = op_ints(op, "contract_b", NULL)[0] == 1
-                                              ? b->constant
-                                              : turned_table(l->m, b->constant);
+        const struct constant *rows =
+                along[0] == 1 ? b->constant : turned_table(l->m, b->constant);
         if (!rows)
                 return;
         struct table *t = ARENA_NEW(l->m->arena, struct table);

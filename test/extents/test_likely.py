@@ -99,7 +99,7 @@ def test_entries(tmp_path):
 @pytest.mark.parametrize("said, words", [
     (["--dim=N=1..64:65"], "want NAME=N, or NAME=1..N (and :A,B, likely extents between these)"),
     (["--dim=N=1..64:"], "want NAME=N"), (["--dim=N=1..64:1,,2"], "want NAME=N"), (["--dim=N=1..64:a"], "want NAME=N"), (["--dim=N=4:4"], "want NAME=N"),
-    (["--dim=N=1..64:" + ",".join(map(str, range(1, 34)))], "at most 32 likely extents"),
+    (["--dim=N=1..64:" + ",".join(map(str, range(1, 34)))], "at most 32 likely extents"), (["--dim=N=1..64:7,8,7"], "7 given twice"),
     (["--entry=a:N=1..64:", "--entry=b:N=1..64"], "want NAME=N"), (["--entry=a:N=1..64:7,x", "--entry=b:N=1..64"], "want DIM=N"),
     (["--entry=a:N=1..64:7", "--entry=b:N=1..60"], "bounds that a run keeps are one for all"),
 ])

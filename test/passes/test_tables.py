@@ -60,6 +60,16 @@ def test_two_copies(rows, columns, also, tmp_path):
     assert " gather(" in text and "gather_panels" not in text
 
 
+def test_outer_product(tmp_path):
+    """weights of which nothing is contracted are no table"""
+    w = onnx.numpy_helper.from_array(np.random.default_rng(0).standard_normal((200, 100), np.float32), "w")
+    nodes = [helper.make_node("Einsum", ["x", "w"], ["y"], equation="a,bc->abc"), helper.make_node("Gather", ["w", "i"], ["z"], axis=0)]
+    ports = [helper.make_tensor_value_info(*p) for p in (("x", TensorProto.FLOAT, [8]), ("i", TensorProto.INT64, [3]), ("y", TensorProto.FLOAT, None), ("z", TensorProto.FLOAT, None))]
+    onnx.save(helper.make_model(helper.make_graph(nodes, "outer", ports[:2], ports[2:], [w]), opset_imports=[helper.make_opsetid("", 18)], ir_version=9), tmp_path / "m.onnx")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--target=x86-64-v4", "--emit=ir", "-o", "-"])
+    assert done.returncode == 0 and " gather(" in done.stdout, done.stderr
+
+
 def test_entries(tmp_path):
     """several entries share the one copy, and so do likely extents"""
     model = tied(tmp_path / "m.onnx", 1003, 70)
