@@ -124,6 +124,7 @@ def decoder(path, mask):
     return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("mask", ["finite", "infinite", "window"])
 def test_hidden_keys_are_left_out(mask, target, tmp_path):

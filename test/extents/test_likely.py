@@ -30,6 +30,7 @@ def test_operator(test, tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.sample(4)
 @pytest.mark.parametrize("seed", range(20))
 def test_random(seed, tmp_path):
