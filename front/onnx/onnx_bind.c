@@ -2,210 +2,16 @@
 /* Inputs of the graph have the types that the file declares, with symbols bound by --dim and
  * --input. After this every input has a static shape, or the user has been told which options would
  * give it one. */
-#include "front/onnx/onnx_model.h"
+#include "front/onnx/onnx_options.h"
 
-#include <ctype.h>
 #include <inttypes.h>
 #include <string.h>
 
 #include "base/size.h"
-#include "base/suggest.h"
 #include "front/asked.h"
 #include "front/onnx/onnx_texts.h"
 
-/* ---- options ---- */
-
-static bool usage(struct onnx_import *im, const char *format, ...)
-        __attribute__((format(printf, 2, 3)));
-static bool usage(struct onnx_import *im, const char *format, ...)
-{
-        va_list list;
-        va_start(list, format);
-        diag_error(im->diag, EXIT_USAGE, "%s", arena_vprintf(im->arena, format, list));
-        va_end(list);
-        return false;
-}
-
-/* Returns an option NAME=VALUE as it can be printed. */
-static const char *safe(struct onnx_import *im, const char *option)
-{
-        return text_argument(im->arena, option);
-}
-
-/* Binds a symbol, or checks that it was bound to the same extent. */
-static bool bind(struct onnx_import *im, const char *symbol, size_t length, int64_t extent,
-                 int64_t least, const char *origin)
-{
-        struct onnx_binding *b = map_get(im->model->dims, symbol, length);
-        if (b && (b->at_run || b->term || least < extent))
-                return usage(im, "dimension '%s' has two values: by %s and by %s",
-                             text_safe(im->arena, symbol, length), b->origin, origin);
-        if (b && b->extent != extent)
-                return usage(im, "dimension '%s' is %" PRId64 " by %s and %" PRId64 " by %s",
-                             text_safe(im->arena, symbol, length), b->extent, b->origin, extent,
-                             origin);
-        if (!b) {
-                b = ARENA_NEW(im->arena, struct onnx_binding);
-                *b = (struct onnx_binding){ .extent = extent, .least = least,
-                                            .at_run = least < extent, .origin = origin };
-                map_set(im->model->dims, symbol, length, b);
-        }
-        return true;
-}
-
-/* Does the text begin as a term does, and not as a number? */
-static bool is_term(const char *text)
-{
-        return isalpha((unsigned char)*text) || *text == '_' || *text == '(' ||
-               (isdigit((unsigned char)*text) && strpbrk(text, "+-*/("));
-}
-
-/* Binds a symbol to a term, which is read when all options are known. */
-static bool bind_term(struct onnx_import *im, const char *option, const char *equals)
-{
-        if (!bind(im, option, (size_t)(equals - option), 0, 0,
-                  arena_printf(im->arena, "--dim %s", safe(im, option))))
-                return false;
-        struct onnx_binding *b = map_get(im->model->dims, option, (size_t)(equals - option));
-        b->term = equals + 1;
-        return true;
-}
-
-/* Checks that terms are made of what other options bind. */
-static bool check_terms(struct onnx_import *im)
-{
-        const struct import_options *o = im->options;
-        for (int i = 0; i < o->dim_count; i++) {
-                const size_t length = (size_t)(strrchr(o->dims[i], '=') - o->dims[i]);
-                const struct onnx_binding *b = map_get(im->model->dims, o->dims[i], length);
-                if (b->term && dim_equal(onnx_bound_dim(im, o->dims[i], length, 0), DIM_NONE))
-                        return usage(im,
-                                     "--dim %s: want NAME=N, NAME=1..N, or a term (+ - * / max min) "
-                                     "over names that another --dim binds",
-                                     safe(im, o->dims[i]));
-        }
-        return true;
-}
-
-bool onnx_read_options(struct onnx_import *im)
-{
-        const struct import_options *o = im->options;
-        for (int i = 0; i < o->dim_count; i++) {
-                const char *equals = strrchr(o->dims[i], '=');
-                int64_t extent, least;
-                bool named = equals && equals > o->dims[i];
-                bool range = named && int_range_parse(equals + 1, &least, &extent, NULL);
-                if (named && is_term(equals + 1)) {
-                        if (!bind_term(im, o->dims[i], equals))
-                                return false;
-                        continue;
-                }
-                if (!named || (!range && (!int_parse(equals + 1, &extent) || extent < 0 ||
-                                          extent > INT32_MAX)))
-                        return usage(im,
-                                     "--dim %s: want NAME=N, or NAME=1..N (and :A,B, likely "
-                                     "extents between these), with N from 0 to %d",
-                                     safe(im, o->dims[i]), INT32_MAX);
-                if (!bind(im, o->dims[i], (size_t)(equals - o->dims[i]), extent,
-                          range ? least : extent,
-                          arena_printf(im->arena, "--dim %s", safe(im, o->dims[i]))))
-                        return false;
-        }
-        for (int i = 0; i < o->input_count; i++) {
-                const char *equals = strrchr(o->inputs[i], '=');
-                if (!equals || equals == o->inputs[i])
-                        return usage(im, "--input %s: want NAME=1x3x224x224",
-                                     safe(im, o->inputs[i]));
-                if (map_get(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i])))
-                        return usage(im, "--input %s: given twice", safe(im, o->inputs[i]));
-                map_set(im->model->shapes, o->inputs[i], (size_t)(equals - o->inputs[i]),
-                        arena_string(im->arena, o->inputs[i]));
-        }
-        return check_terms(im);
-}
-
-/* Reads "1x3x224x224", or "scalar". Returns false where the text is neither. */
-static bool shape_parse(struct arena *arena, const char *text, int64_t *dims, int *rank)
-{
-        *rank = 0;
-        if (!strcmp(text, "scalar"))
-                return true;
-        char *copy = arena_string(arena, text);
-        for (char *at = copy, *next; at; at = next) {
-                next = strchr(at, 'x');
-                if (next)
-                        *next++ = 0;
-                if (*rank == RANK_MAX || !int_parse(at, &dims[*rank]) || dims[*rank] < 0 ||
-                    dims[*rank] > INT32_MAX)
-                        return false;
-                ++*rank;
-        }
-        return true;
-}
-
 /* ---- graph inputs ---- */
-
-/* This is the type of a sequence or an optional, taken apart; tensor is NULL where it is another
- * one. */
-struct list_type { bool optional, sequence; const Onnx__TypeProto__Tensor *tensor; };
-
-static struct list_type list_type(const Onnx__ValueInfoProto *v)
-{
-        const Onnx__TypeProto *t = v->type;
-        struct list_type l = { 0 };
-        if (t && (l.optional = t->value_case == ONNX__TYPE_PROTO__VALUE_OPTIONAL_TYPE))
-                t = t->optional_type->elem_type;
-        if (t && (l.sequence = t->value_case == ONNX__TYPE_PROTO__VALUE_SEQUENCE_TYPE))
-                t = t->sequence_type->elem_type;
-        l.tensor = t && t->value_case == ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE &&
-                                   (l.optional || l.sequence)
-                           ? t->tensor_type
-                           : NULL;
-        return l;
-}
-
-/* Returns the --input option of this name, or NULL. */
-static const char *option_of(struct onnx_import *im, bytes_t name)
-{
-        return name.len ? map_get(im->model->shapes, (const char *)name.data, name.len) : NULL;
-}
-
-/* Applies an option --input: the given shape must fit the declared one, and binds its symbols. */
-static bool apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, const char *option)
-{
-        int64_t dims[RANK_MAX];
-        int rank;
-        if (list_type(v).tensor)
-                return true;            /* It is read where its items become inputs. */
-        if (!shape_parse(im->arena, strrchr(option, '=') + 1, dims, &rank))
-                return usage(im, "--input %s: want NAME=1x3x224x224", safe(im, option));
-        const Onnx__TypeProto__Tensor *t = onnx_tensor_type(v);
-        if (!t || !t->shape)
-                return true;
-        if (t->shape->n_dim != (size_t)rank)
-                return usage(im, "--input %s: the input has rank %zu", safe(im, option),
-                             t->shape->n_dim);
-        for (int i = 0; i < rank; i++) {
-                const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[i];
-                if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
-                    d->dim_param.len) {
-                        if (!bind(im, (const char *)d->dim_param.data, d->dim_param.len, dims[i],
-                                  dims[i], arena_printf(im->arena, "--input %s", safe(im, option))))
-                                return false;
-                } else if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
-                           d->dim_value >= 0 && d->dim_value != dims[i])
-                        return usage(im, "--input %s: dimension %d of the input is %" PRId64,
-                                     safe(im, option), i, d->dim_value);
-        }
-        return true;
-}
-
-static const struct onnx_entry *initializer_of(const struct onnx_scope *scope, bytes_t name)
-{
-        const struct onnx_entry *e =
-                name.len ? map_get(scope->names, (const char *)name.data, name.len) : NULL;
-        return e && e->initializer ? e : NULL;
-}
 
 static const char *symbol_of(struct onnx_import *im, const Onnx__TensorShapeProto__Dimension *d)
 {
@@ -248,7 +54,11 @@ const char *onnx_type_text(struct onnx_import *im, const Onnx__ValueInfoProto *v
 
 /* ---- the command that would bind what is open ---- */
 
-struct asking { struct onnx_import *im; struct asked asked; struct map *symbols; };
+struct asking {
+        struct onnx_import *im;
+        struct asked asked;
+        struct map *symbols;
+};
 
 /* Asks for --input of the whole shape, where a dimension has no name or there is no shape; else for
  * --dim of each symbol. */
@@ -285,7 +95,7 @@ static void ask_for_input(struct asking *a, const Onnx__ValueInfoProto *v)
 
 bool onnx_is_initializer(const struct onnx_scope *scope, bytes_t name)
 {
-        return initializer_of(scope, name) != NULL;
+        return onnx_initializer(scope, name) != NULL;
 }
 
 const char *onnx_binding_command(struct onnx_import *im)
@@ -299,8 +109,8 @@ const char *onnx_binding_command(struct onnx_import *im)
         asked_given(&a.asked, "--input", o->inputs, o->input_count);
         for (size_t i = 0; i < g->n_input; i++)
                 if (onnx_tensor_type(g->input[i]) &&
-                    !initializer_of(im->scope, g->input[i]->name) &&
-                    !option_of(im, g->input[i]->name))
+                    !onnx_initializer(im->scope, g->input[i]->name) &&
+                    !onnx_option_of(im, g->input[i]->name))
                         ask_for_input(&a, g->input[i]);
         return im->model->command = asked_end(&a.asked);
 }
@@ -335,11 +145,11 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                         continue;
                 map_set(im->model->asked, (const char *)dim->dim_param.data, dim->dim_param.len,
                         im);
-                onnx_error(im,
-                           "input '%s' has an open dimension '%s': %s, add --dim %s=.. (a number, or "
-                           "1..512 and each run gives one), as in: " DIAG_HINT("%s"),
-                           SAFE(im, v->name), symbol_of(im, dim), port, symbol_of(im, dim),
-                           command);
+                onnx_error(
+                        im,
+                        "input '%s' has an open dimension '%s': %s, add --dim %s=.. (a number, or "
+                        "1..512 and each run gives one), as in: " DIAG_HINT("%s"),
+                        SAFE(im, v->name), symbol_of(im, dim), port, symbol_of(im, dim), command);
         }
 }
 
@@ -385,7 +195,7 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
                                      bool *skipped)
 {
         const char *what = arena_printf(im->arena, "input '%s'", SAFE(im, v->name)),
-                   *option = option_of(im, v->name);
+                   *option = onnx_option_of(im, v->name);
         struct onnx_declaration d = { .rank = -1 };
         *skipped = v->type && v->type->value_case && !onnx_tensor_type(v);
         if (*skipped) {
@@ -406,7 +216,7 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
         }
         if (option) {
                 int64_t *dims = arena_array(im->arena, RANK_MAX, sizeof *dims);
-                shape_parse(im->arena, strrchr(option, '=') + 1, dims, &d.rank);
+                onnx_shape_parse(im->arena, strrchr(option, '=') + 1, dims, &d.rank);
                 d.dims = dims;
                 d.symbols = NULL;
                 d.type = onnx_static_type(im, &d);
@@ -417,8 +227,10 @@ static const struct type *input_type(struct onnx_import *im, const Onnx__ValueIn
         }
         *skipped = d.element == E_STRING && !d.type;
         if (*skipped) {
-                onnx_list(im, "%s is of texts, and an extent of it is that of a run, which is not "
-                              "supported; bind it to a number with --dim", what);
+                onnx_list(im,
+                          "%s is of texts, and an extent of it is that of a run, which is not "
+                          "supported; bind it to a number with --dim",
+                          what);
                 return NULL;
         }
         return bounded_type(im, what, &d);
@@ -430,113 +242,14 @@ static bool check_initializer(struct onnx_import *im, const struct onnx_entry *e
 {
         struct onnx_declaration d = { .binding = true };
         const char *what = arena_printf(im->arena, "initializer '%s'", SAFE(im, v->name));
-        if (option_of(im, v->name))
-                return usage(im, "--input %s: '%s' is a constant of the model",
-                             safe(im, option_of(im, v->name)), SAFE(im, v->name));
+        if (onnx_option_of(im, v->name))
+                return onnx_usage(im, "--input %s: '%s' is a constant of the model",
+                                  onnx_option_text(im, onnx_option_of(im, v->name)),
+                                  SAFE(im, v->name));
         if (!e->value || !onnx_tensor_type(v))
                 return true;
         return onnx_read_tensor_type(im, what, onnx_tensor_type(v), &d) &&
                onnx_check_declared(im, "initializer", v->name, &d, e->value->type);
-}
-
-/* Marks bound symbols as used, and adds all to those that are known. */
-static void note_symbols(struct onnx_import *im, Onnx__ValueInfoProto *const *values, size_t count,
-                         struct map *seen, struct suggest *known)
-{
-        for (size_t i = 0; i < count; i++) {
-                const Onnx__TypeProto__Tensor *t = onnx_tensor_type(values[i])
-                                                           ? onnx_tensor_type(values[i])
-                                                           : list_type(values[i]).tensor;
-                for (size_t k = 0; t && t->shape && k < t->shape->n_dim; k++) {
-                        const Onnx__TensorShapeProto__Dimension *d = t->shape->dim[k];
-                        if (d->value_case != ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM ||
-                            !d->dim_param.len)
-                                continue;
-                        struct onnx_binding *b =
-                                map_get(im->model->dims, (const char *)d->dim_param.data,
-                                        d->dim_param.len);
-                        if (b)
-                                b->used = true;
-                        onnx_bound_dim(im, (const char *)d->dim_param.data, d->dim_param.len, 0);
-                        if (known &&
-                            !map_get(seen, (const char *)d->dim_param.data, d->dim_param.len))
-                                suggest_add(known, SAFE(im, d->dim_param));
-                        map_set(seen, (const char *)d->dim_param.data, d->dim_param.len, im);
-                }
-        }
-}
-
-static void note_all_symbols(struct onnx_import *im, const Onnx__GraphProto *g,
-                             struct suggest *known)
-{
-        struct map *seen = map_new(im->arena);
-        note_symbols(im, g->input, g->n_input, seen, known);
-        note_symbols(im, g->output, g->n_output, seen, known);
-        note_symbols(im, g->value_info, g->n_value_info, seen, known);
-}
-
-/* Starts suggestions for the name in an option NAME=VALUE. */
-static struct suggest suggest_for(struct onnx_import *im, const char *option)
-{
-        return suggest_new(im->arena, option, (size_t)(strrchr(option, '=') - option));
-}
-
-static bool no_such_input(struct onnx_import *im, const Onnx__GraphProto *g, const char *option)
-{
-        struct suggest known = suggest_for(im, option);
-        for (size_t i = 0; i < g->n_input; i++)
-                if (g->input[i]->name.len && !initializer_of(im->scope, g->input[i]->name))
-                        suggest_add(&known, SAFE(im, g->input[i]->name));
-        return usage(im, "--input %s: the model has no such input%s", safe(im, option),
-                     suggest_text(&known, true));
-}
-
-static bool no_such_dim(struct onnx_import *im, const Onnx__GraphProto *g, const char *option)
-{
-        struct suggest known = suggest_for(im, option);
-        note_all_symbols(im, g, &known);
-        return usage(im, "--dim %s: the model has no such dimension%s", safe(im, option),
-                     suggest_text(&known, true));
-}
-
-/* Checks that every --dim and --input names something of the graph. */
-static bool check_options_used(struct onnx_import *im, const Onnx__GraphProto *g)
-{
-        const struct import_options *o = im->options;
-        struct map *names = map_new(im->arena);
-        bool ok = true;
-        for (size_t i = 0; i < g->n_input && o->input_count; i++)
-                if (g->input[i]->name.len)
-                        map_set(names, (const char *)g->input[i]->name.data, g->input[i]->name.len,
-                                im);
-        for (int i = 0; i < o->input_count; i++)
-                if (!map_get(names, o->inputs[i],
-                             (size_t)(strrchr(o->inputs[i], '=') - o->inputs[i])))
-                        ok = no_such_input(im, g, o->inputs[i]);
-        if (o->dim_count)
-                note_all_symbols(im, g, NULL);
-        for (int i = 0; i < o->dim_count; i++) {
-                const struct onnx_binding *b =
-                        map_get(im->model->dims, o->dims[i],
-                                (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
-                if (!b->used && !b->at_run)
-                        ok = no_such_dim(im, g, o->dims[i]);
-        }
-        return ok;
-}
-
-bool onnx_check_dims_used(struct onnx_import *im)
-{
-        const struct import_options *o = im->options;
-        bool ok = true;
-        for (int i = 0; i < o->dim_count && !im->unsupported_count; i++) {
-                const struct onnx_binding *b =
-                        map_get(im->model->dims, o->dims[i],
-                                (size_t)(strrchr(o->dims[i], '=') - o->dims[i]));
-                if (!b->used)
-                        ok = no_such_dim(im, im->model->proto->graph, o->dims[i]);
-        }
-        return ok;
 }
 
 /* Returns a new input of f, or NULL after an error. */
@@ -581,8 +294,9 @@ static struct value *add_texts(struct onnx_import *im, struct function *f, const
 /* ---- inputs that are sequences or optionals ---- */
 
 /* Returns an input of `shape`, which fits what is declared of it, or NULL after an error. */
-static struct value *add_item(struct onnx_import *im, struct function *f, const struct list_type *l,
-                              const char *option, const char *name, const char *shape)
+static struct value *add_item(struct onnx_import *im, struct function *f,
+                              const struct onnx_list_type *l, const char *option, const char *name,
+                              const char *shape)
 {
         const char *what =
                 arena_printf(im->arena, "input '%s'", text_safe(im->arena, name, strlen(name)));
@@ -591,13 +305,13 @@ static struct value *add_item(struct onnx_import *im, struct function *f, const 
         if (!onnx_read_tensor_type(im, what, l->tensor, &declared))
                 return NULL;
         d.element = declared.element;
-        bool fits = shape_parse(im->arena, shape, d.dims, &d.rank) &&
+        bool fits = onnx_shape_parse(im->arena, shape, d.dims, &d.rank) &&
                     (declared.rank < 0 || declared.rank == d.rank);
         for (int i = 0; fits && i < declared.rank; i++)
                 fits = declared.dims[i] < 0 || declared.dims[i] == d.dims[i];
         if (!fits) {
-                usage(im, "--input %s: '%s' is no shape of %s", safe(im, option), shape,
-                      onnx_declared_text(im, &declared));
+                onnx_usage(im, "--input %s: '%s' is no shape of %s", onnx_option_text(im, option),
+                           shape, onnx_declared_text(im, &declared));
                 return NULL;
         }
         if (!element_is_stored(d.element)) {
@@ -614,8 +328,8 @@ static struct value *add_item(struct onnx_import *im, struct function *f, const 
 /* Makes inputs of --input NAME=2x3:2x3, which is an input "NAME.0", "NAME.1" for each item; of
  * NAME=empty, which is no item; or of NAME=none, which is an optional without a value. Returns NULL
  * after an error. */
-static struct value *add_list(struct onnx_import *im, struct function *f, const struct list_type *l,
-                              const char *name, const char *option)
+static struct value *add_list(struct onnx_import *im, struct function *f,
+                              const struct onnx_list_type *l, const char *name, const char *option)
 {
         char *shapes = arena_string(im->arena, strrchr(option, '=') + 1);
         enum element e;
@@ -649,7 +363,8 @@ static bool bind_map(struct onnx_import *im, struct function *f, const Onnx__Val
 {
         const Onnx__TypeProto__Map *map = v->type->map_type;
         const Onnx__TypeProto *of = map->value_type;
-        const char *option = option_of(im, v->name), *name = onnx_string(im->m->arena, v->name);
+        const char *option = onnx_option_of(im, v->name),
+                   *name = onnx_string(im->m->arena, v->name);
         const char *shown = SAFE(im, v->name), *parts[2] = { "keys", "values" };
         struct value *made[2];
         enum element e[2];
@@ -671,9 +386,9 @@ static bool bind_map(struct onnx_import *im, struct function *f, const Onnx__Val
                           shown, shown);
                 return true;
         }
-        if (!shape_parse(im->arena, strrchr(option, '=') + 1, dims, &rank) || rank != 1)
-                return usage(im, "--input %s: want NAME=N, so many entries of a map",
-                             safe(im, option));
+        if (!onnx_shape_parse(im->arena, strrchr(option, '=') + 1, dims, &rank) || rank != 1)
+                return onnx_usage(im, "--input %s: want NAME=N, so many entries of a map",
+                                  onnx_option_text(im, option));
         for (int i = 0; i < 2; i++) {
                 struct onnx_declaration d = { .rank = 1, .dims = dims, .element = e[i] };
                 const char *port = arena_printf(im->m->arena, "%s.%s", name, parts[i]);
@@ -692,8 +407,8 @@ static bool bind_map(struct onnx_import *im, struct function *f, const Onnx__Val
 static bool bind_list(struct onnx_import *im, struct function *f, const Onnx__ValueInfoProto *v,
                       struct value **value)
 {
-        struct list_type l = list_type(v);
-        const char *option = option_of(im, v->name), *name = SAFE(im, v->name);
+        struct onnx_list_type l = onnx_list_type(v);
+        const char *option = onnx_option_of(im, v->name), *name = SAFE(im, v->name);
         if (v->type->value_case == ONNX__TYPE_PROTO__VALUE_MAP_TYPE)
                 return bind_map(im, f, v, value);
         if (!l.tensor)
@@ -739,12 +454,12 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
                       const Onnx__GraphProto *g, struct map *needed)
 {
         bool ok = true;
-        if (!check_options_used(im, g))
+        if (!onnx_check_options_used(im, g))
                 return false;
         for (size_t i = 0; i < g->n_input; i++) {
-                const char *option = option_of(im, g->input[i]->name);
-                if (option && !initializer_of(scope, g->input[i]->name) &&
-                    !apply_option(im, g->input[i], option))
+                const char *option = onnx_option_of(im, g->input[i]->name);
+                if (option && !onnx_initializer(scope, g->input[i]->name) &&
+                    !onnx_apply_option(im, g->input[i], option))
                         return false;
         }
         if (!onnx_declare(im, scope, g->value_info, g->n_value_info) ||
@@ -752,7 +467,7 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
                 return false;
         for (size_t i = 0; i < g->n_input; i++) {
                 const Onnx__ValueInfoProto *v = g->input[i];
-                const struct onnx_entry *initializer = initializer_of(scope, v->name);
+                const struct onnx_entry *initializer = onnx_initializer(scope, v->name);
                 bool wanted = !needed || (v->name.len &&
                                           map_get(needed, (const char *)v->name.data, v->name.len));
                 ok &= initializer ? check_initializer(im, initializer, v)
@@ -767,13 +482,13 @@ bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct fun
         int64_t number = 0;
         if (!seed || strcmp(seed, "input")) {
                 if (seed && (!int_parse(seed, &number) || number < 0))
-                        return usage(im, "--seed %s: want a number from 0 on, or input",
-                                     safe(im, seed));
+                        return onnx_usage(im, "--seed %s: want a number from 0 on, or input",
+                                          onnx_option_text(im, seed));
                 im->model->seed = compose_integer(im->c, E_U64, number);
                 return true;
         }
         if (onnx_scope_find(scope, onnx_bytes("seed")))
-                return usage(im, "--seed input: the model has a value 'seed' of its own");
+                return onnx_usage(im, "--seed input: the model has a value 'seed' of its own");
         struct value *value = add_input(im, f, "seed", type_tensor(im->m, E_I64, 0, NULL));
         im->model->seed = compose_as_bits(im->c, value, E_U64);
         return im->model->seed != NULL;
@@ -782,6 +497,6 @@ bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct fun
 bool onnx_check_seed_used(struct onnx_import *im)
 {
         return !im->options->seed || im->model->draws || im->unsupported_count ||
-               usage(im, "--seed %s: no node of the model draws random numbers",
-                     safe(im, im->options->seed));
+               onnx_usage(im, "--seed %s: no node of the model draws random numbers",
+                          onnx_option_text(im, im->options->seed));
 }

@@ -14,7 +14,8 @@
  *   onnx_sequence.c   values that are lists of values
  *   onnx_texts.c      values that are texts
  *   onnx_declare.c    what the file says about the types of values
- *   onnx_bind.c       inputs of the graph; --dim, --input and --seed
+ *   onnx_options.c    --dim and --input
+ *   onnx_bind.c       inputs of the graph; --seed
  *   onnx_order.c      which node needs which: topological order, needed nodes
  *   onnx_channel_block.c  blocks of channels in weights that onnxruntime reordered
  *   onnx_implied.c    shapes that follow from declarations of later values
@@ -276,6 +277,13 @@ bool onnx_names_extents(struct onnx_import *im, const Onnx__NodeProto *node);
 bool onnx_check_declared(struct onnx_import *im, const char *what, bytes_t name,
                          struct onnx_declaration *d, const struct type *t);
 
+/* ---- onnx_options.c ---- */
+
+/* Reads --dim and --input into model->dims and model->shapes. */
+bool onnx_read_options(struct onnx_import *im);
+/* Checks that each --dim names an extent of the file, or one that the run of a node counts. */
+bool onnx_check_dims_used(struct onnx_import *im);
+
 /* ---- onnx_bind.c ---- */
 
 const char *onnx_kind_text(const Onnx__TypeProto *t);     /* Returns what a type is, as "a
@@ -283,8 +291,6 @@ const char *onnx_kind_text(const Onnx__TypeProto *t);     /* Returns what a type
 /* Returns the dimension of a name that --dim or --input binds, or that is a term over such names
  * (onnx_terms.c); DIM_NONE: it is open. depth: so many terms hold the name. */
 dim_t onnx_bound_dim(struct onnx_import *im, const char *name, size_t length, int depth);
-/* Reads --dim and --input into model->dims and model->shapes. */
-bool onnx_read_options(struct onnx_import *im);
 /* Makes all inputs of the graph that are no initializers arguments of f, or those alone whose names
  * `needed` has, unless it is NULL. */
 bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
@@ -292,8 +298,6 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
 /* Sets model->seed as --seed says, behind the inputs of the model, of which it becomes one where
  * the option asks for that. */
 bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct function *f);
-/* Checks that each --dim names an extent of the file, or one that the run of a node counts. */
-bool onnx_check_dims_used(struct onnx_import *im);
 /* Checks that a node needs the seed, if --seed gives one. */
 bool onnx_check_seed_used(struct onnx_import *im);
 
