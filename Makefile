@@ -28,7 +28,7 @@ UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
 .PHONY: all static setup python systems systems-packages cuda browser samples torch install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
-        bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
+        boards bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 # A command is said in short, `CC ir/loop/loop.c`; with V=1 as it is, with -s not at all.
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -71,6 +71,11 @@ $(B)/.others: python/libraries.sh packages.sh | $(B)/.systems
 $(B)/.systems: packages.sh | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1 onnx-ir==1.1.0 skl2onnx==1.20.0 mypy==2.4.1
 	@LOG=$@.log sh packages.sh riscv || $(SKIPPED)
+	@touch $@
+
+# Compilers and emulators of the boards of test/boards, beside those that `check` installs.
+$(B)/.boards: packages.sh | $(B)/.packages-check
+	@LOG=$@.log sh packages.sh boards || echo "boards: what is missing is named"
 	@touch $@
 
 # `make demo` and `make check` whole, on a Debian that has git, make and certificates: half an hour
@@ -338,7 +343,7 @@ check check-quick check-all: $(B)/.packages-check
 	@$(MAKE) --no-print-directory -j1 python browser samples
 	@$(MAKE) --no-print-directory --keep-going TIER=$(@:check-%=%) check-unit check-docs check-python $(MORE)
 check-all: MORE := check-random asan
-check-all: systems-packages $(B)/.site
+check-all: systems-packages $(B)/.boards $(B)/.site
 TIER := check
 
 # each with what it says in a file; what fails is shown
@@ -433,6 +438,9 @@ $(B)/.bench-setup: test/bench/peers.py | $(B)/.packages-python
 bench-cuda: all python cuda
 	$(PY) test/bench/cuda/bench_cuda.py --write=$(B)/cuda/bench.md $(BENCH_FLAGS)
 
+# Models on microcontrollers under QEMU: bits, instructions, sizes, stack. test/boards/boards.py --help says the rest.
+boards: all python $(B)/.boards
+	$(PY) test/boards/boards.py --write=docs/measurements/firmware.md $(BOARDS_FLAGS)
 # ns per innermost step of the interpreter
 bench-interp: $(B)/interp_bench
 	$(B)/interp_bench

@@ -85,8 +85,6 @@ const char *c_helper(struct c_writer *w, enum c_helper h, enum element e, enum e
         unsigned char *used = &w->helper_used[h][e][from];
         if (!*used || w->level + 1 < *used)
                 *used = (unsigned char)(w->level + 1);
-        if (h == HELPER_BITS)
-                w->copies_memory = true;
         if (h == HELPER_ODD_F64_SIGNED)
                 c_helper(w, HELPER_ODD_F64, e, from);
         return expand_name(w, h, e, from);

@@ -277,9 +277,10 @@ void c_state_functions(struct c_writer *w, struct text *out)
         w->out = out;
         c_function_open(w, arena_printf(w->arena, "void %s_reset(%s)", struct_name(w),
                                         c_state_parameter(w)));
-        c_line(w, "memset(state, 0, sizeof *state);");
+        c_line(w, "unsigned char *bytes = (unsigned char *)(void *)state;");
+        c_line(w, "for (size_t i = 0; i < sizeof *state; i++)");
+        c_line(w, "        bytes[i] = 0;");
         c_function_close(w);
-        w->copies_memory = true;
 }
 
 /* ---- the descriptor ---- */

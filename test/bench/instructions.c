@@ -4,8 +4,9 @@
  *      gcc -std=gnu11 -O2 -fPIC -shared -o instructions.so instructions.c
  *      qemu-aarch64 -plugin ./instructions.so -d plugin -D counts.txt ./program
  *
- * counts.txt has a line for each function, "COUNT NAME", its own instructions without those of what it calls. Debian has QEMU without
- * qemu-plugin.h, so the few entries of version 1 of its interface (QEMU 7.2) that are used stand here. */
+ * counts.txt has a line for each function, "COUNT NAME", its own instructions without those of what it calls. Options: begin=NAME and end=NAME:
+ * what is counted is what runs from the last call of the one function to the next call of the other, their own instructions left out. Debian has
+ * QEMU without qemu-plugin.h, so the few entries of version 1 of its interface (QEMU 7.2) that are used stand here. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -22,6 +23,7 @@ enum { INLINE_ADD_U64 = 0 };
 
 void qemu_plugin_register_vcpu_tb_trans_cb(plugin_id id, void (*)(plugin_id id, struct qemu_plugin_tb *));
 void qemu_plugin_register_vcpu_insn_exec_inline(struct qemu_plugin_insn *, int operation, void *counter, uint64_t by);
+void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *, void (*)(unsigned cpu, void *), int registers, void *);
 void qemu_plugin_register_atexit_cb(plugin_id id, void (*)(plugin_id id, void *), void *);
 size_t qemu_plugin_tb_n_insns(const struct qemu_plugin_tb *);
 struct qemu_plugin_insn *qemu_plugin_tb_get_insn(const struct qemu_plugin_tb *, size_t i);
@@ -34,7 +36,23 @@ EXPORT int qemu_plugin_version = 1;
 EXPORT int qemu_plugin_install(plugin_id id, const struct qemu_info *info, int count, char **options);
 
 /* in a list: translated code keeps the addresses of counters */
-static struct function { char *name; uint64_t count; struct function *next; } *functions;
+static struct function { char *name; uint64_t count, begun, kept; struct function *next; } *functions;
+
+static const char *begin, *end;         /* names, or NULL */
+
+static void on_begin(unsigned cpu, void *context)
+{
+        (void)cpu, (void)context;
+        for (struct function *f = functions; f; f = f->next)
+                f->begun = f->count;
+}
+
+static void on_end(unsigned cpu, void *context)
+{
+        (void)cpu, (void)context;
+        for (struct function *f = functions; f; f = f->next)
+                f->kept = f->count - f->begun;
+}
 
 static struct function *find(const char *name)
 {
@@ -57,7 +75,12 @@ static void translate(plugin_id id, struct qemu_plugin_tb *block)
                 struct qemu_plugin_insn *instruction = qemu_plugin_tb_get_insn(block, i);
                 const char *name = qemu_plugin_insn_symbol(instruction);
                 struct function *f = find(name && *name ? name : "?");
-                qemu_plugin_register_vcpu_insn_exec_inline(instruction, INLINE_ADD_U64, &f->count, 1);
+                if (begin && !strcmp(f->name, begin))
+                        qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_begin, 0, NULL);
+                else if (end && !strcmp(f->name, end))
+                        qemu_plugin_register_vcpu_insn_exec_cb(instruction, on_end, 0, NULL);
+                else
+                        qemu_plugin_register_vcpu_insn_exec_inline(instruction, INLINE_ADD_U64, &f->count, 1);
         }
 }
 
@@ -66,14 +89,21 @@ static void report(plugin_id id, void *context)
         (void)id, (void)context;
         for (const struct function *f = functions; f; f = f->next) {
                 char line[512];
-                snprintf(line, sizeof line, "%" PRIu64 " %s\n", f->count, f->name);
+                if (end && !f->kept)
+                        continue;
+                snprintf(line, sizeof line, "%" PRIu64 " %s\n", end ? f->kept : f->count, f->name);
                 qemu_plugin_outs(line);
         }
 }
 
 int qemu_plugin_install(plugin_id id, const struct qemu_info *info, int count, char **options)
 {
-        (void)info, (void)count, (void)options;
+        (void)info;
+        for (int i = 0; i < count; i++) {
+                const char **name = strncmp(options[i], "begin=", 6) ? strncmp(options[i], "end=", 4) ? NULL : &end : &begin;
+                if (!name || !(*name = strdup(strchr(options[i], '=') + 1)))
+                        return -1;
+        }
         qemu_plugin_register_vcpu_tb_trans_cb(id, translate);
         qemu_plugin_register_atexit_cb(id, report, NULL);
         return 0;

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: MIT
+"""Generated code on boards under QEMU (boards.py): the bits of the interpreter's results, no writable data, a stack that is as deep as gcc says."""
+import pathlib
+import sys
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import boards  # noqa: E402
+from boards import BOARDS, EXAMPLES, SMALL, WHOLE  # noqa: E402
+
+HELPERS = 64            # bytes of stack: library functions that gcc's figures leave out (floats of cores that have none, 64-bit division)
+OPTIONS = [(), ("--requantize=integer",)]
+
+
+def on_board(model, board, options, target="generic"):
+    if missing := BOARDS[board].missing():
+        pytest.skip(f"no {', no '.join(missing)}")
+    row = boards.measure(model, board, boards.target_of(board, target), options)
+    assert not row.failed, row
+    painted, counted = row.stack
+    assert painted <= counted + HELPERS, row
+    return row
+
+
+@pytest.mark.slow
+@pytest.mark.sample(2)
+@pytest.mark.parametrize("model", EXAMPLES)
+@pytest.mark.parametrize("board", WHOLE)
+def test_board(board, model):
+    row = on_board(model, board, OPTIONS[model == "digits_int8"])
+    assert BOARDS[board].kind == "hosted" or 100_000 < row.instructions < 100_000_000 and row.functions["model_run"] < 1000, row
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("target", ["generic", "own"])
+@pytest.mark.parametrize("model", SMALL)
+@pytest.mark.parametrize("board", WHOLE)
+def test_matrix(board, model, target, options):
+    if not boards.model_path(model).exists():
+        pytest.skip(f"no {model}")
+    on_board(model, board, options, target)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("board", ["m4", "mips"])
+def test_bits_that_differ(board, monkeypatch):
+    if BOARDS[board].missing():
+        pytest.skip("no tools")
+    sets = boards.expected(boards.model_path("digits"), boards.target_of(board, "generic"), ())
+    wrong = sets[1][1][0].copy()
+    wrong.flat[3] += 1e-6
+    monkeypatch.setattr(boards, "expected", lambda *_: [sets[0], (sets[1][0], [wrong])])
+    assert boards.measure("digits", board, boards.target_of(board, "generic")).failed == "bits differ in output 0 of set 1"
+
+
+@pytest.mark.slow
+def test_what_does_not_fit():
+    if BOARDS["f100"].missing():
+        pytest.skip("no tools")
+    assert boards.measure("digits", "f100", "generic").failed.startswith("does not fit: RAM is short of ")
+    assert not boards.measure("digits_int8", "f100", "generic").failed
+
+
+def test_missing_tools(monkeypatch, tmp_path):
+    """are named, with their packages"""
+    monkeypatch.setenv("PATH", str(tmp_path))
+    for name, board in BOARDS.items():
+        row = boards.measure("digits", name, "generic")
+        assert row.failed.startswith("not run: there is no ") and all(tool in row.failed for tools in (board.cc, board.emulator) for tool in tools), row
+
+
+def test_targets():
+    assert boards.target_of("m4", "own") == "cortex-m4" and boards.target_of("rv32f", "own") == "riscv32"
+    assert [boards.target_of(b, "m4=cortex-m4,m0=generic") for b in ("m4", "m0", "m3", "s390x")] == ["cortex-m4", "generic", "generic", "generic-be"]
+    assert boards.target_of("mips", "generic") == "generic-be" and boards.target_of("m55", "generic") == "generic"
