@@ -19,8 +19,9 @@
  *       call @norm(@a, @t)
  *       call @product(@t, @weights, @c)
  *
- * The reader must copy all that it reads of the buffer unchanged, and do nothing else in that loop.
- * The maker may also be a kernel of few elements, one per lane of its blocks: then the reader's
+ * The reader must copy all that it reads of the buffer unchanged, and do nothing else in that loop;
+ * or it loads elements of the buffer where it needs them, which then come from shared memory. The
+ * maker may also be a kernel of few elements, one per lane of its blocks: then the reader's
  * warps share these elements. Blocks of a later wave compute the buffer again; where there are so
  * many waves that this takes longer than the launch, and the loop does nothing but copy, the blocks
  * become iterations of the blocks of one wave:
@@ -151,11 +152,86 @@ static void find_copy(struct loop_stmt *s, void *found)
         *(bool *)found |= s->kind == STMT_COPY || s->kind == STMT_COMMIT || s->kind == STMT_WAIT;
 }
 
-/* Can the statements after the reader's copies be repeated? */
-static bool repeats(const struct loop_stmt *copies)
+/* ---- readers that load elements ---- */
+
+enum { ROOM = 20 << 10 };               /* What is kept for such a reader has at most this many
+                                         * bytes of shared memory. */
+
+static void count_load_of(struct loop_expr *e, void *context)
+{
+        struct reading *r = context;
+        const bool load = e->op == LOOP_LOAD && !e->group;
+        r->copies += load && e->buffer == r->x;
+        r->others += !load && e->buffer == r->x;
+}
+
+static void count_other_of(struct loop_stmt *s, void *context)
+{
+        struct reading *r = context;
+        r->others += s->buffer == r->x || s->weights == r->x || s->source == r->x;
+}
+
+/* Does the reader load elements of x, in loops over warps, and do nothing else with x? */
+static bool loads_of(const struct loop_function *reader, const struct loop_buffer *x)
+{
+        const struct loop_stmt *phase = launches_phase(reader);
+        struct reading r = { .x = x };
+        if (!phase || x->extent * element_info[x->element].bytes > ROOM ||
+            x->extent * element_info[x->element].bytes % COPY_BYTES)
+                return false;
+        for (const struct loop_stmt *s = phase->body->first; s; s = s->next)
+                if (s->kind != STMT_ALLOC && !launches_is_warps(s))
+                        return false;
+        loop_block_walk(phase->body, count_other_of, count_load_of, &r);
+        return r.copies && !r.others;
+}
+
+struct moving_loads { const struct loop_buffer *from; struct loop_buffer *to; };
+
+static void move_load(struct loop_expr *e, void *context)
+{
+        const struct moving_loads *m = context;
+        if (e->buffer == m->from)
+                e->buffer = m->to;
+}
+
+/* Lets such a reader copy all of x into shared memory in the beginning, and load it from there.
+ * Returns the loop over warps of the copies. */
+static struct loop_stmt *put_copies(struct arena *arena, struct loop_stmt *phase,
+                                    struct loop_buffer *x, struct loop_buffer **xs)
+{
+        const struct loop_stmt *warps = phase->body->first;
+        struct loop_block *body = loop_block_new(arena);
+        while (!launches_is_warps(warps))
+                warps = warps->next;
+        *xs = ARENA_NEW(arena, struct loop_buffer);
+        **xs = (struct loop_buffer){ .name = "xs",
+                                     .element = x->element,
+                                     .extent = x->extent,
+                                     .space = SPACE_SHARED,
+                                     .offset = -1,
+                                     .access = ACCESS_INOUT };
+        loop_block_walk(phase->body, NULL, move_load, &(struct moving_loads){ x, *xs });
+        loop_append(arena, body, STMT_ALLOC)->buffer = *xs;
+        struct loop_stmt *copies = loop_append(arena, body, STMT_FOR);
+        copies->variable = loop_variable_new(arena, "warp", LOOP_TYPE(E_INDEX), VARIABLE_LOOP);
+        copies->for_kind = FOR_GPU_WARP;
+        copies->a = loop_index(arena, 0);
+        copies->b = loop_index(arena, warps->b->literal.i);
+        loop_append(arena, body, STMT_COMMIT);
+        loop_append(arena, body, STMT_WAIT);
+        *body->end = phase->body->first;
+        body->end = phase->body->end;
+        phase->body = body;
+        return copies;
+}
+
+/* Can the statements of the reader be repeated, but for its copies (NULL: it loads elements)? */
+static bool repeats(const struct loop_function *reader, const struct loop_stmt *copies)
 {
         /* Skips the commit and the wait. */
-        struct loop_block behind = { .first = copies->next->next->next };
+        struct loop_block behind = { .first = copies ? copies->next->next->next
+                                                     : launches_phase(reader)->body->first };
         bool found = false;
         loop_block_walk(&behind, find_copy, NULL, &found);
         return !found;
@@ -174,8 +250,9 @@ static int64_t iterations_of(const struct launches *a, const struct loop_functio
                 return 1;
         /* The fused code of both kernels needs more registers, so fewer blocks are resident. */
         const int64_t resident = read.resident > 1 ? read.resident / 2 : read.resident;
-        return repeats(copies) && resident ? divide_up(read.blocks, resident * g->multiprocessors)
-                                           : 0;
+        return repeats(reader, copies) && resident
+                       ? divide_up(read.blocks, resident * g->multiprocessors)
+                       : 0;
 }
 
 /* ---- the joined kernel ---- */
@@ -373,6 +450,8 @@ static struct loop_function *join(struct launches *a, const struct loop_function
         struct loop_stmt *copies = copies_of(f, read, &xs), *phase = f->body->first,
                          *block = m->body->first, *warps = block->body->first;
         const int64_t iterations = iterations_of(a, maker, reader, copies);
+        if (!copies)
+                copies = put_copies(arena, phase, read, &xs);
         const bool one = block->b->literal.i == 1 && warps->b->literal.i == 1;
         struct moving moving = { arena, one ? block->variable : NULL, one ? warps->variable : NULL,
                                  made, xs };
@@ -553,10 +632,12 @@ static bool fuse_into_reader(struct launches *a, const struct loop_stmt *maker)
                 x->access == ACCESS_IN && x->element == y->element && !x->alias_class
                         ? copies_of(reader->function, x, &xs)
                         : NULL;
+        const bool known = copies ? xs->extent >= y->extent
+                                  : x->access == ACCESS_IN && x->element == y->element &&
+                                            !x->alias_class && x->extent == y->extent &&
+                                            loads_of(reader->function, x);
         const int64_t iterations =
-                copies && xs->extent >= y->extent
-                        ? iterations_of(a, maker->function, reader->function, copies)
-                        : 0;
+                known ? iterations_of(a, maker->function, reader->function, copies) : 0;
         if (!iterations)
                 return false;
         launches_call(a, maker, made_at, reader, read_at,

@@ -35,7 +35,8 @@
  *       set %part = %v
  *       ..
  *
- * An element that several loops load is loaded once (grid_kept.c).
+ * An element that several loops load is loaded once (grid_kept.c). A nest of loops that is a sum
+ * becomes one loop where its innermost loop is too short for a warp (grid_nests.c).
  *
  * Sums of floats are added up in another order: class R, as for reductions in vectors (reduce.c).
  * Sums of averages of bytes keep their order. */
@@ -43,6 +44,7 @@
 
 #include "engines/grid/grid_iterations.h"
 #include "engines/grid/grid_kept.h"
+#include "engines/grid/grid_nests.h"
 #include "engines/grid/grid_side.h"
 #include "passes/vectorize/averages.h"
 #include "passes/vectorize/independence.h"
@@ -182,8 +184,10 @@ bool grid_row_is_for_warp(const struct grid_row *row)
                         continue;
                 }
                 struct loads loads = { .loop = innermost(s) };
+                struct grid_nest nest;
                 loop_block_walk(loads.loop->body, NULL, count_load, &loads);
-                refused = trip_most(row, loads.loop) < GRID_LANES || loads.far || !loads.near;
+                refused = loads.far || !loads.near ||
+                          (trip_most(row, loads.loop) < GRID_LANES && !grid_nest_find(s, &nest));
                 any = true;
         }
         return any && !refused;
@@ -464,6 +468,10 @@ struct loop_block *grid_row_write(const struct grid_row *row)
 {
         struct arena *arena = row->arena;
         struct loop_block *out = loop_block_new(arena);
+        struct grid_nest nest;
+        for (struct loop_stmt *s = row->body->first; s; s = s->next)
+                if (s->kind == STMT_FOR && reduces(row, s) && grid_nest_find(s, &nest))
+                        grid_nest_write(arena, &nest);
         const struct writing w = { row, arena, grid_kept_write(row) };
         write_kept(&w, out);
         for (struct loop_stmt *s = row->body->first, *next; s; s = next) {

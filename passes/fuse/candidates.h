@@ -41,6 +41,8 @@ struct candidate {
         const struct op *home;          /* The root has this home. */
         int size;
         bool anchored;                  /* The kernel holds a contraction or a reduction. */
+        const struct op *product;       /* The last dot that joined; NULL: it holds none. */
+        int products;                   /* It holds this many dots. */
         const struct type *shape;       /* The kernel stores this shape or, where rows become one
                                          * element each, reduces it. */
         bool reduced;                   /* Rows become one element each. */
@@ -57,6 +59,7 @@ struct fusing {
         int limit;                      /* A candidate has at most this many operations. */
         bool vectors;                   /* The target has vectors, or is a machine whose layouts
                                          * have blocks. */
+        bool launches;                  /* Each kernel is a launch, which takes time. */
         bool borders;                   /* The engine multiplies in blocks of warps, which put zeros
                                          * around what they read. */
 };

@@ -28,6 +28,8 @@
  *     would be stored with every run;
  *   - one contraction or reduction a candidate, and only where its element is stored at the index
  *     it is computed for: the element-wise rest of the candidate is its epilogue;
+ *   - but products of the same rows by weights that are decoded where they are read (gate and up of
+ *     a gated layer), for targets where each kernel is a launch: two of them;
  *   - but rows (softmax, norms): what reductions along the same dimensions make of the elements of
  *     a row, and is broadcast along it again, joins with all between; so does a reduction that a
  *     row ends in. Each is computed once for a row; what several loops over the row need is
@@ -158,6 +160,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
 {
         struct fusing f = { .limit = (int)context->limits.kernel_operations,
                             .vectors = target_engine(context->target)->blocks,
+                            .launches = target_engine(context->target)->launches,
                             .borders = target_engine(context->target)->reads_borders };
         int count = 0, halos = f.borders ? 0 : fuse_share_halos(region, context->diag),
             narrow = fuse_narrow(region, context->diag);

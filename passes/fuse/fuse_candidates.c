@@ -5,6 +5,9 @@
 
 #include "ir/tensor/relation.h"
 
+enum { PRODUCTS_MOST = 2 };             /* A kernel adds up at most this many products of the same
+                                         * rows. */
+
 /* Element i of its operand goes into element i (in the halo) of its result, and nowhere else. */
 static bool keeps_index(const struct op *op)
 {
@@ -40,6 +43,35 @@ static bool is_row_of_bytes(const struct op *dot, const struct op *op, int opera
         return type_elements(x) == known;
 }
 
+/* Is op a product of the same rows as the candidate's, by weights that both decode where they read
+ * them? Then one launch computes both, and neither result is stored for the other. */
+static bool is_twin(const struct fusing *f, const struct candidate *candidate, const struct op *op)
+{
+        const struct op *other = candidate->product;
+        if (!f->launches || !other || candidate->products == PRODUCTS_MOST ||
+            op->code != OP_dot || op_operand(op, 0) != op_operand(other, 0) ||
+            !type_same_dims(op_result(op)->type, op_result(other)->type) ||
+            !type_same_dims(op_operand(op, 1)->type, op_operand(other, 1)->type) ||
+            op_int(op, "accumulator") != op_int(other, "accumulator"))
+                return false;
+        const struct op *const both[] = { op, other };
+        for (int i = 0; i < 2; i++) {
+                const struct value *w = op_operand(both[i], 1);
+                if (w->kind != VALUE_RESULT || w->op->region != op->region ||
+                    !f->members[w->op->number].decoded)
+                        return false;
+        }
+        return true;
+}
+
+static void begin_products(struct candidate *candidate, const struct op *op)
+{
+        if (op->code != OP_dot)
+                return;
+        candidate->product = op;
+        candidate->products++;
+}
+
 /* May op join user's candidate, as far as this one use goes? Returns REMARK_fuse_joined, or the
  * reason why not. */
 static enum remark_reason accepts(const struct fusing *f, const struct op *user,
@@ -68,8 +100,9 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
         }
         if (fuse_is_anchor(op))
                 return !keeps_index(user) || !at->identity ? REMARK_fuse_index
-                       : at->candidate->anchored               ? REMARK_fuse_second_sum
-                                                           : REMARK_fuse_joined;
+                       : at->candidate->anchored && !is_twin(f, at->candidate, op)
+                               ? REMARK_fuse_second_sum
+                               : REMARK_fuse_joined;
         if (op_info[user->code].traits & TRAIT_CONTRACTION &&
             !(is_row_of_bytes(user, op, operand) && !at->repeated))
                 return REMARK_fuse_contracted;
@@ -279,6 +312,7 @@ static bool join(const struct fusing *f, struct op *op)
         if (!j.candidate->anchored && j.member.identity)
                 begin_rows(j.candidate, op);
         j.candidate->anchored |= fuse_is_anchor(op);
+        begin_products(j.candidate, op);
         return true;
 }
 
@@ -300,6 +334,7 @@ void fusing_form_candidates(struct region *region, const struct fusing *f, struc
                                                          .shape = op->results[0].type };
                 member->identity = true;
                 member->along_row = fuse_is_elementwise(op);
+                begin_products(member->candidate, op);
                 begin_rows(member->candidate, op);
                 member->loops = 1;
                 member->map = op;
