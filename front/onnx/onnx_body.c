@@ -26,13 +26,39 @@ bool onnx_body_close(struct onnx_import *im, struct onnx_body *body, struct valu
         return compose_loop_close(im->c, &body->loop, yielded);
 }
 
+struct onnx_mark onnx_mark(struct onnx_import *im)
+{
+        return (struct onnx_mark){ .b = im->b,
+                                   .scope = im->scope,
+                                   .last = im->b.region->last,
+                                   .model = arena_copy(im->arena, im->model, sizeof *im->model),
+                                   .symbols = im->m->symbol_count,
+                                   .known = im->m->known_count };
+}
+
+void onnx_take_back(struct onnx_import *im, const struct onnx_mark *mark)
+{
+        while (mark->b.region->last != mark->last)
+                op_erase(mark->b.region->last);
+        dims_release(im->m, mark->symbols);
+        im->m->known_count = mark->known;
+        im->scope = mark->scope;
+        im->b = mark->b;
+        im->model->frame = mark->model->frame;
+        im->model->walk = mark->model->walk;
+        im->model->nesting = mark->model->nesting;
+        im->model->draws = mark->model->draws;
+        im->model->counted = mark->model->counted;
+}
+
 bool onnx_body_inputs(struct onnx_import *im, struct onnx_node *n, int from)
 {
         for (int i = from; i < n->input_count; i++) {
                 if (!n->inputs[i])
                         return onnx_invalid(im, n, "input %d is required", i);
                 const struct type *t = n->inputs[i]->type;
-                if (t->kind == TYPE_TENSOR && !element_is_stored(t->element))
+                if (t->kind == TYPE_TENSOR && !element_is_stored(t->element) &&
+                    t->element != E_STRING)
                         return onnx_unsupported(im, n, "input %d is %s, which is not supported", i,
                                                 compose_text(im->c, t));
         }

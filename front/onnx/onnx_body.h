@@ -17,6 +17,17 @@ bool onnx_body_open(struct onnx_import *im, const struct compose_loop_parts *par
                     struct onnx_body *body);
 bool onnx_body_close(struct onnx_import *im, struct onnx_body *body, struct value *const *yielded);
 
+/* Where an import has come to, so that what follows can be taken back. */
+struct onnx_mark {
+        struct builder b;
+        struct onnx_scope *scope;
+        const struct op *last;          /* It is the region's last operation. */
+        struct onnx_model *model;       /* It is a copy. */
+        int symbols, known;             /* They are the module's symbol_count and known_count. */
+};
+struct onnx_mark onnx_mark(struct onnx_import *im);
+void onnx_take_back(struct onnx_import *im, const struct onnx_mark *mark);
+
 /* Checks that inputs `from` and those behind it are there, and are of elements that are stored. */
 bool onnx_body_inputs(struct onnx_import *im, struct onnx_node *n, int from);
 /* Checks that the carried value of a number keeps its type. */

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* The body of a Loop becomes the region of a loop; what is known at compile time (how often it
- * runs, that the condition holds) is not computed. One that carries sequences is written out,
- * iteration after iteration, where that is known; else they are carried as stacks. */
+ * runs, that the condition holds) is not computed. One that carries sequences, or values whose
+ * types change from one iteration to the next, is written out, iteration after iteration, where
+ * that is known; else sequences are carried as stacks, and texts as bytes of one width. */
 #include "front/onnx/onnx_body.h"
+#include "front/onnx/onnx_grown.h"
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
 #include "front/onnx/onnx_stack.h"
+#include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_move.h"
+#include "front/compose/compose_texts.h"
 #include "ir/tensor/amounts.h"
 
 #include <string.h>
@@ -55,6 +59,8 @@ static bool constant_number_of(const struct value *v, int64_t *number)
 
 /* ---- Loop ---- */
 
+enum { PARTS_MAX = RANK_MAX + 1 };      /* A value is carried as so many at most. */
+
 struct looping {
         const Onnx__GraphProto *body;
         struct value *trip, *go;        /* They are the node's operands; NULL stands for an absent
@@ -76,8 +82,16 @@ struct looping {
         bool maps;                      /* It is a SequenceMap: the body has the items of a number
                                          * for its inputs, and makes one for each carried list. */
         int64_t most;                   /* It runs no more often; -1: that is not known. */
-        bool misfit;                    /* Forms that the body yields are not those that it was
-                                         * given. */
+        struct onnx_grown *grown;           /* [carried], of tensors whose extents change. */
+        int64_t *widths;                /* [carried], of texts how many bytes are carried of each; 0
+                                         * for other values. */
+        bool *is_text;                  /* [stacked], where rows are texts. */
+        bool misfit;                    /* Forms or widths that the body yields are not those that
+                                         * it was given. */
+        bool longer;                    /* Texts have become longer. */
+        const char *changed;            /* What is wrong where a value changes its type, or NULL: */
+        int which_changed;              /* the number of the carried value, */
+        const struct type *from, *to;   /* and its types before and behind an iteration. */
 };
 
 /* Returns how many values the node's become. */
@@ -86,8 +100,12 @@ static int flat_count(const struct looping *l) { return l->at[l->carried]; }
 /* Numbers the parts of what the loop carries. */
 static void number_parts(struct looping *l)
 {
-        for (int i = 0; i < l->carried; i++)
-                l->at[i + 1] = l->at[i] + (l->is_list[i] ? onnx_form_parts(&l->forms[i]) : 1);
+        for (int i = 0; i < l->carried; i++) {
+                int parts = l->is_list[i] ? onnx_form_parts(&l->forms[i]) : 1;
+                for (unsigned differ = l->grown[i].differ; differ; differ &= differ - 1)
+                        parts++;
+                l->at[i + 1] = l->at[i] + parts;
+        }
 }
 
 /* Carries these values. */
@@ -99,9 +117,14 @@ static void carry(struct onnx_import *im, struct looping *l, struct value **firs
         l->wanted = arena_array(im->arena, count, sizeof *l->wanted);
         l->is_list = arena_array(im->arena, count, sizeof *l->is_list);
         l->at = arena_array(im->arena, count, sizeof *l->at);
-        for (int i = 0; i < l->carried; i++)
+        l->widths = arena_array(im->arena, count, sizeof *l->widths);
+        l->grown = arena_array(im->arena, count, sizeof *l->grown);
+        for (int i = 0; i < l->carried; i++) {
                 if ((l->is_list[i] = first[i] && first[i]->type->kind != TYPE_TENSOR))
                         l->forms[i] = onnx_form_of(im, first[i]);
+                if (onnx_is_texts(first[i]))
+                        l->widths[i] = compose_texts_width(onnx_texts_bytes(first[i]));
+        }
         number_parts(l);
 }
 
@@ -126,6 +149,7 @@ static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct loo
         if (constant_number_of(l->go, &known))
                 l->trips = known ? l->trips : 0;
         l->which = arena_array(im->arena, (size_t)all, sizeof *l->which);
+        l->is_text = arena_array(im->arena, (size_t)all + 1, sizeof *l->is_text);
         carry(im, l, n->inputs + 2);
         for (int i = l->carried; i < n->output_count; i++)
                 if (onnx_wants(n, i))
@@ -234,10 +258,16 @@ static bool output_stacks(struct onnx_import *im, struct onnx_node *n, const str
                 if (dim_equal(rows, DIM_NONE))
                         return false;
         }
-        for (int i = 0; i < l->stacked; i++)
+        for (int i = 0; i < l->stacked; i++) {
+                struct value *stack = l->counter ? onnx_first(im, &stacks[i], 0, rows) : &stacks[i];
+                if (l->is_text[i] && stack && !type_is_static(stack->type))
+                        return onnx_unsupported(im, n, "output %d has as many texts as there are "
+                                                       "iterations, which only a run tells",
+                                                l->which[i]);
                 if (!onnx_output(n, l->which[i],
-                                 l->counter ? onnx_first(im, &stacks[i], 0, rows) : &stacks[i]))
+                                 l->is_text[i] ? onnx_texts_new(im, stack) : stack))
                         return false;
+        }
         return true;
 }
 
@@ -285,12 +315,16 @@ static bool give_arguments(struct onnx_import *im, const struct looping *l,
                                            l->body, (size_t)i);
         for (int i = 0; i < l->carried; i++) {
                 struct onnx_form form = l->forms[i];
-                struct value *parts[STACK_PARTS];
+                struct value *parts[PARTS_MAX];
                 form.held = true;
                 form.grown = 0;
-                for (int k = 0; k < STACK_PARTS && l->at[i] + k < l->at[i + 1]; k++)
+                for (int k = 0; k < PARTS_MAX && l->at[i] + k < l->at[i + 1]; k++)
                         parts[k] = &loop->held[l->at[i] + k];
-                arguments[2 + i] = l->is_list[i] ? onnx_form_gather(im, &form, parts) : parts[0];
+                arguments[2 + i] = l->is_list[i]  ? onnx_form_gather(im, &form, parts)
+                                   : l->grown[i].bound
+                                           ? onnx_grown_gather(im, NULL, -1, &l->grown[i], parts)
+                                   : l->widths[i] ? onnx_texts_new(im, parts[0])
+                                                  : parts[0];
                 if (!arguments[2 + i])
                         return false;
         }
@@ -326,6 +360,48 @@ static bool map_items(struct onnx_import *im, struct onnx_node *n, const struct 
         return true;
 }
 
+/* Sets *to to what is carried of a tensor that the body yields: of texts, bytes of the width that
+ * they are carried with. Where the types differ, l says so, and the result is false. */
+static bool yield_carried(struct onnx_import *im, struct onnx_node *n, struct looping *l, int i,
+                          const struct value *held, struct value *v, struct value **to)
+{
+        if (onnx_is_texts(v) != (l->widths[i] != 0))
+                return onnx_invalid(im, n, "carried value %d is of texts before or behind an "
+                                           "iteration alone", i);
+        if (l->widths[i]) {
+                v = onnx_texts_bytes(v);
+                const int64_t width = compose_texts_width(v);
+                if (width > l->widths[i]) {
+                        l->widths[i] = width;
+                        l->misfit = l->longer = true;
+                        return false;
+                }
+                if (!(v = compose_fitted(im->c, v, value_rank(v) - 1, l->widths[i])))
+                        return false;
+        }
+        const struct type *was = l->grown[i].bound ? l->grown[i].bound : held->type;
+        bool same = v->type == was;
+        if (l->grown[i].bound) {
+                same = v->type->kind == TYPE_TENSOR && v->type->rank == was->rank &&
+                       v->type->element == was->element;
+                for (int d = 0; same && d < was->rank; d++)
+                        same = dim_equal(v->type->dims[d], was->dims[d]) ||
+                               (l->grown[i].differ >> d & 1);
+                if (same)
+                        return onnx_grown_spread(im, n, v, &l->grown[i], to);
+        }
+        *to = v;
+        if (same)
+                return true;
+        l->which_changed = i;
+        l->from = was;
+        l->to = v->type;
+        l->changed = arena_printf(im->arena, "carried value %d is %s at first and %s after an "
+                                             "iteration", i, compose_text(im->c, held->type),
+                                  compose_text(im->c, v->type));
+        return false;
+}
+
 /* Imports the body, between opening and closing the loop. yielded are go, carried values, rows.
  * Where lists are not as the body was given them, it says so, and the result is false. */
 static bool import_body(struct onnx_import *im, struct onnx_node *n, struct looping *l,
@@ -348,7 +424,8 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, struct loop
         for (int i = 0; i < (int)count; i++) {
                 const bool list = i >= 1 && i <= l->carried && l->is_list[i - 1];
                 if (list ? !read_form(im, n, l, i - 1, outputs[i])
-                         : !onnx_want_tensors(im, l->body, outputs, i, 1))
+                         : !(i && onnx_is_texts(outputs[i])) &&
+                                   !onnx_want_tensors(im, l->body, outputs, i, 1))
                         return false;
         }
         if (l->misfit || !(yielded[0] = scalar_of(im, n, outputs[0], E_BOOL,
@@ -357,8 +434,8 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, struct loop
         for (int i = 0; i < l->carried; i++) {
                 struct value **to = yielded + 1 + l->at[i];
                 if (l->is_list[i] ? !onnx_form_spread(im, n, outputs[1 + i], &l->forms[i], to)
-                                  : !onnx_body_carried(im, n, &loop->held[l->at[i]],
-                                                   *to = outputs[1 + i], i))
+                                  : !yield_carried(im, n, l, i, &loop->held[l->at[i]],
+                                                   outputs[1 + i], to))
                         return false;
         }
         const int flat = flat_count(l);
@@ -366,6 +443,8 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, struct loop
                 yielded[1 + flat] = compose_with(im->c, OP_add, loop->number, 1);
         for (int i = 0; i < l->stacked; i++) {
                 struct value *row = outputs[1 + l->which[i]];
+                if ((l->is_text[i] = onnx_is_texts(row)))
+                        row = onnx_texts_bytes(row);
                 if (!onnx_body_row(im, n, row, l->which[i]))
                         return false;
                 yielded[1 + flat + l->counter + i] = row;
@@ -373,13 +452,14 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, struct loop
         return true;
 }
 
-/* ---- Loop that carries sequences: its iterations, one after the other ---- */
+/* ---- iterations one after the other ---- */
 
+/* Does it carry sequences, or texts, which mostly become longer? */
 static bool carries_lists(const struct onnx_node *n)
 {
         bool any = false;
         for (int i = 2; i < n->input_count; i++)
-                any |= n->inputs[i]->type->kind != TYPE_TENSOR;
+                any |= n->inputs[i]->type->kind != TYPE_TENSOR || onnx_is_texts(n->inputs[i]);
         return any;
 }
 
@@ -396,9 +476,11 @@ static bool unroll_step(struct onnx_import *im, struct onnx_node *n, const struc
         for (int i = 0; i < l->carried; i++)
                 arguments[2 + i] = values[1 + i];
         if (!onnx_repeat_graph(im, l->body, arguments, l->carried + 2, values, count) ||
-            !onnx_want_tensors(im, l->body, values, 0, 1) ||
-            !onnx_want_tensors(im, l->body, values, 1 + l->carried, count - 1 - l->carried))
+            !onnx_want_tensors(im, l->body, values, 0, 1))
                 return false;
+        for (int i = 1 + l->carried; i < count; i++)
+                if (!onnx_is_texts(values[i]) && !onnx_want_tensors(im, l->body, values, i, 1))
+                        return false;
         return (values[0] = scalar_of(im, n, values[0], E_BOOL, "the body's condition")) != NULL;
 }
 
@@ -411,8 +493,9 @@ static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n,
         for (int i = 0; i < count; i++)
                 list[i] = rows[i * apart];
         if (count)
-                return compose_stack(im->c, list, count, 0);
-        if (declared && declared->rank && dim_is(declared->dims[0], 0))
+                return onnx_texts_stack(im, list, count, 0);
+        if (declared && declared->rank && dim_is(declared->dims[0], 0) &&
+            declared->element != E_STRING)
                 return constant_number(im->m, declared, 0);
         onnx_unsupported(im, n, "output %d has no rows, and its shape is not stated", output);
         return NULL;
@@ -430,20 +513,14 @@ static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct l
                 *runs |= onnx_stack_of(n->inputs[2 + i]) != NULL;
         if (*runs)
                 return false;
-        const struct op *last = im->b.region->last;
-        struct op *const counted = im->model->counted;
-        const int symbols = im->m->symbol_count, known = im->m->known_count;
+        const struct onnx_mark mark = onnx_mark(im);
         for (int i = 0; i < l->carried; i++)
                 values[1 + i] = n->inputs[2 + i];
         for (; go && (l->trips < 0 || steps < l->trips); steps++) {
                 if (!unroll_step(im, n, l, steps, values))
                         return false;
                 if (!value_is_constant(values[0])) {
-                        while (im->b.region->last != last)
-                                op_erase(im->b.region->last);
-                        im->model->counted = counted;
-                        dims_release(im->m, symbols);
-                        im->m->known_count = known;
+                        onnx_take_back(im, &mark);
                         *runs = true;
                         return false;
                 }
@@ -482,7 +559,15 @@ static bool build_loop(struct onnx_import *im, struct onnx_node *n, struct loopi
         struct value **first = arena_array(im->arena, (size_t)flat + 1, sizeof *first);
         for (int i = 0; i < l->carried; i++) {
                 struct value *v = l->first[i];
-                if (!l->is_list[i])
+                if (l->widths[i])
+                        v = compose_fitted(im->c, onnx_texts_bytes(v), value_rank(v),
+                                           l->widths[i]);
+                if (!v)
+                        return false;
+                if (l->grown[i].bound) {
+                        if (!onnx_grown_spread(im, n, v, &l->grown[i], first + l->at[i]))
+                                return false;
+                } else if (!l->is_list[i])
                         first[l->at[i]] = v;
                 else if (!onnx_form_spread(im, n, v, &l->forms[i], first + l->at[i]))
                         return false;
@@ -502,23 +587,45 @@ static bool build_loop(struct onnx_import *im, struct onnx_node *n, struct loopi
                 return false;
         struct value *results = body.loop.op->results;
         for (int i = 0; i < n->output_count && i < l->carried; i++) {
-                struct value *parts_of[STACK_PARTS];
-                for (int k = 0; k < STACK_PARTS && l->at[i] + k < l->at[i + 1]; k++)
+                struct value *parts_of[PARTS_MAX];
+                for (int k = 0; k < PARTS_MAX && l->at[i] + k < l->at[i + 1]; k++)
                         parts_of[k] = &results[l->at[i] + k];
-                n->outputs[i] = l->is_list[i] ? onnx_form_gather(im, &l->wanted[i], parts_of)
-                                              : parts_of[0];
+                n->outputs[i] = l->is_list[i]  ? onnx_form_gather(im, &l->wanted[i], parts_of)
+                                : l->grown[i].bound
+                                        ? onnx_grown_gather(im, n, i, &l->grown[i], parts_of)
+                                : l->widths[i] ? onnx_texts_new(im, parts_of[0])
+                                               : parts_of[0];
                 if (!n->outputs[i])
                         return false;
         }
         return output_stacks(im, n, l, body.loop.op);
 }
 
-/* Builds a loop that carries lists. How they are carried follows from what the body makes of them,
- * so that it is imported anew until that is so. */
-static bool build_with_lists(struct onnx_import *im, struct onnx_node *n, struct looping *l)
+/* A carried value changes its type. Where it is known how often the loop runs, sets *done to
+ * whether its iterations could be written out. Else returns true where the value has bounds now. */
+static bool grow(struct onnx_import *im, struct onnx_node *n, struct looping *l, bool *done)
+{
+        bool runs = false;
+        if ((*done = unrolled(im, n, l, &runs)) || !runs)
+                return false;
+        if (l->is_list[l->which_changed] || l->widths[l->which_changed] ||
+            !onnx_grown_bound(im, n, l->which_changed, l->most, l->from, l->to,
+                              &l->grown[l->which_changed])) {
+                onnx_unsupported(im, n, "%s, and only a run tells how often it runs: bound that "
+                                        "extent of the output by --dim", l->changed);
+                return false;
+        }
+        l->changed = NULL;
+        return true;
+}
+
+/* Builds a loop. How lists and texts are carried follows from what the body makes of them, so that
+ * it is imported anew until that is so. */
+static bool build_fitting(struct onnx_import *im, struct onnx_node *n, struct looping *l)
 {
         enum { TRIES = 6 };
         struct amount trip[AMOUNTS_MAX];
+        bool done;
         int count;
         if (!l->maps)
                 l->most = l->trips;
@@ -526,31 +633,22 @@ static bool build_with_lists(struct onnx_import *im, struct onnx_node *n, struct
             value_amounts(im->m, l->trip, trip, &count) && trip[0].term)
                 l->most = dim_bound(im->m, trip[0].dim);
         for (int i = 0; i < TRIES; i++) {
-                const struct onnx_import before = *im;
-                const struct onnx_model state = *im->model;
-                const struct op *last = im->b.region->last;
-                const int symbols = im->m->symbol_count, known = im->m->known_count;
+                const struct onnx_mark mark = onnx_mark(im);
                 l->misfit = false;
                 if (build_loop(im, n, l))
                         return true;
-                if (!l->misfit)
+                if (!l->misfit && !l->changed)
                         return false;
-                while (before.b.region->last != last)
-                        op_erase(before.b.region->last);
-                dims_release(im->m, symbols);
-                im->m->known_count = known;
-                im->scope = before.scope;
-                im->b = before.b;
-                im->model->frame = state.frame;
-                im->model->walk = state.walk;
-                im->model->nesting = state.nesting;
-                im->model->draws = state.draws;
-                im->model->counted = state.counted;
-                memcpy(l->forms, l->wanted, (size_t)l->carried * sizeof *l->forms);
+                onnx_take_back(im, &mark);
+                if (l->changed && !grow(im, n, l, &done))
+                        return done;
+                for (int k = 0; k < l->carried; k++)
+                        if (l->is_list[k])
+                                l->forms[k] = l->wanted[k];
                 number_parts(l);
         }
-        return onnx_unsupported(im, n, "items of a sequence that it carries are larger from one "
-                                       "iteration to the next");
+        return onnx_unsupported(im, n, "%s that it carries are larger from one iteration to the "
+                                       "next", l->longer ? "texts" : "items of a sequence");
 }
 
 bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
@@ -568,7 +666,7 @@ bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
                         return false;
         }
         l.counter = may_count(im, n, &l);
-        return carries_lists(n) ? build_with_lists(im, n, &l) : build_loop(im, n, &l);
+        return build_fitting(im, n, &l);
 }
 
 bool onnx_map_at_run(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body)
@@ -593,5 +691,5 @@ bool onnx_map_at_run(struct onnx_import *im, struct onnx_node *n, const Onnx__Gr
                         return false;
         l.trip = length;
         carry(im, &l, first);
-        return build_with_lists(im, n, &l);
+        return build_fitting(im, n, &l);
 }

@@ -23,7 +23,7 @@
  *   onnx_counted.c    extents that a run's data say; onnx_stack.c: sequences of which only a run
  *                     knows the length
  *   onnx_graph.c      nodes one after the other, calls of functions, subgraphs
- *   onnx_body.c       bodies of loops
+ *   onnx_body.c       bodies of loops; onnx_grown.c: what they carry that grows
  *   onnx_op_*.c       importers; of control flow: onnx_control.c, onnx_loop.c, onnx_scan.c
  *   onnx_rows.c       the table of importers
  *   onnx_facts.c      what a model says of itself

@@ -69,8 +69,10 @@ bool onnx_import_gather_nd(struct onnx_import *im, struct onnx_node *n)
         dim_t dims[2 * RANK_MAX];
         int rank = 0;
 
-        if (!onnx_want_element(im, n, 1, E_I64) || !onnx_want_rank(im, n, 0, 1, RANK_MAX) ||
-            !onnx_want_rank(im, n, 1, 1, RANK_MAX))
+        if (n->domain[0] && !(indices = compose_cast(im->c, indices, E_I64)))
+                return false;           /* com.microsoft has i32, too. */
+        if ((!n->domain[0] && !onnx_want_element(im, n, 1, E_I64)) ||
+            !onnx_want_rank(im, n, 0, 1, RANK_MAX) || !onnx_want_rank(im, n, 1, 1, RANK_MAX))
                 return false;
         int least = (int)compose_min(value_rank(x), value_rank(indices)),
             last = value_rank(indices) - 1;

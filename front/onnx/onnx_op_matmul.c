@@ -73,6 +73,17 @@ static struct value *transposed_last(struct onnx_import *im, struct value *x)
         return rank < 2 ? x : compose_transpose(im->c, x, perm);
 }
 
+/* Of `between`, batches stand between rows and columns: they come first. */
+static struct value *batches_first(struct onnx_import *im, struct value *x, bool between)
+{
+        int64_t perm[RANK_MAX];
+        int rank = value_rank(x);
+
+        for (int d = 0; d < rank; d++)
+                perm[d] = d < rank - 2 ? d + 1 : d == rank - 2 ? 0 : d;
+        return !between || rank < 3 ? x : compose_transpose(im->c, x, perm);
+}
+
 /* com.microsoft FusedMatMul is MatMul with transposed operands and a factor. */
 bool onnx_import_fused_matmul(struct onnx_import *im, struct onnx_node *n)
 {
@@ -85,10 +96,14 @@ bool onnx_import_fused_matmul(struct onnx_import *im, struct onnx_node *n)
             !onnx_int(im, n, "transBatchB", 0, &batch_b) || !onnx_want_float(im, n, 0) ||
             !onnx_same_element(im, n, n->inputs, 2))
                 return false;
-        if (batch_a || batch_b)
-                return onnx_unsupported(im, n, "transBatchA or transBatchB");
-        struct value *a = trans_a ? transposed_last(im, n->inputs[0]) : n->inputs[0];
-        struct value *b = trans_b ? transposed_last(im, n->inputs[1]) : n->inputs[1];
+        struct value *a = batches_first(im, n->inputs[0], batch_a != 0);
+        struct value *b = batches_first(im, n->inputs[1], batch_b != 0);
+        if (!a || !b)
+                return false;
+        if (trans_a)
+                a = transposed_last(im, a);
+        if (trans_b)
+                b = transposed_last(im, b);
         return onnx_output(n, 0, scaled(im, n, compose_matmul(im->c, a, b), alpha, "alpha"));
 }
 

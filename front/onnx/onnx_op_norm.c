@@ -89,6 +89,18 @@ static bool layer_norm_read(struct onnx_import *im, struct onnx_node *n,
         return true;
 }
 
+/* Returns the mean that nothing subtracts: 0. */
+static struct value *no_mean(struct onnx_import *im, const struct value *x, int axis)
+{
+        dim_t dims[RANK_MAX];
+
+        for (int d = 0; d < value_rank(x); d++)
+                dims[d] = d < axis ? x->type->dims[d] : dim_of(1);
+        const struct type *to = compose_type(im->c, value_element(x), value_rank(x), dims);
+        const struct type *one = compose_type(im->c, value_element(x), 0, NULL);
+        return to && one ? compose_spread(im->c, constant_number(im->m, one, 0), to, NULL) : NULL;
+}
+
 static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value *x,
                        const struct layer_norm *form)
 {
@@ -99,9 +111,13 @@ static bool layer_norm(struct onnx_import *im, struct onnx_node *n, struct value
         if (!layer_norm_read(im, n, form, &l) || !(x = compose_cast(im->c, x, l.computed)))
                 return false;
         struct value *y = compose_layer_norm(
-                im->c, x, &l, form->mean >= 0 && onnx_wants(n, form->mean) ? &mean : NULL,
+                im->c, x, &l,
+                form->centered && form->mean >= 0 && onnx_wants(n, form->mean) ? &mean : NULL,
                 form->deviation >= 0 && onnx_wants(n, form->deviation) ? &inverse : NULL);
         if (!y)
+                return false;
+        if (!form->centered && form->mean >= 0 && onnx_wants(n, form->mean) &&
+            !(mean = no_mean(im, x, l.axis)))
                 return false;
         if (mean)
                 onnx_output(n, form->mean, mean);

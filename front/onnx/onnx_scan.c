@@ -4,11 +4,18 @@
 #include "front/onnx/onnx_body.h"
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
+#include "front/onnx/onnx_texts.h"
+#include "front/compose/compose_texts.h"
 
 struct scanning {
         const Onnx__GraphProto *body;
         int carried, scanned, stacked;
         int64_t *scan_axes, *scan_backward, *stack_axes, *stack_backward;
+        int64_t *widths;                /* [carried], of texts how many bytes are carried of each; 0
+                                         * for other values. */
+        bool *is_text;                  /* [carried + scanned + stacked], of inputs, then of stacks:
+                                         * they are texts, which the loop has as bytes. */
+        bool misfit;                    /* The body makes longer texts than it was given. */
         dim_t extent;                   /* The scanned inputs have so many rows, */
         int64_t steps;                  /* and at most so many, where a run gives the extent. */
 };
@@ -62,7 +69,30 @@ static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first
             (size_t)n->output_count > s->body->n_output)
                 return onnx_invalid(im, n, "%d inputs and %d outputs; its body has %zu and %zu",
                                     inputs, n->output_count, s->body->n_input, s->body->n_output);
+        s->is_text = arena_array(im->arena, (size_t)(inputs + s->stacked) + 1, sizeof *s->is_text);
+        s->widths = arena_array(im->arena, (size_t)s->carried + 1, sizeof *s->widths);
         return true;
+}
+
+/* Returns a state, of texts their bytes in the width that they are carried with, or NULL after an
+ * error. */
+static struct value *as_carried(struct onnx_import *im, struct onnx_node *n, struct scanning *s,
+                                int i, struct value *v)
+{
+        if (onnx_is_texts(v) != s->is_text[i]) {
+                onnx_invalid(im, n, "state %d is of texts before or behind an iteration alone", i);
+                return NULL;
+        }
+        if (!s->is_text[i])
+                return v;
+        struct value *bytes = onnx_texts_bytes(v);
+        const int64_t width = compose_texts_width(bytes);
+        if (width > s->widths[i]) {
+                s->widths[i] = width;
+                s->misfit = true;
+                return NULL;
+        }
+        return compose_fitted(im->c, bytes, value_rank(bytes) - 1, s->widths[i]);
 }
 
 /* Returns x with dimension `axis` moved to the front, or the first dimension moved there. */
@@ -79,7 +109,7 @@ static struct value *move_axis(struct onnx_import *im, struct value *x, int axis
 }
 
 /* Builds the loop over rows of scans, with states carried; results are all of its results. */
-static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct scanning *s,
+static bool scan_rows(struct onnx_import *im, struct onnx_node *n, struct scanning *s,
                       struct value *const *states, struct value *const *scans,
                       struct value **results)
 {
@@ -98,15 +128,24 @@ static bool scan_rows(struct onnx_import *im, struct onnx_node *n, const struct 
                 arena_array(im->arena, (size_t)(s->carried + s->scanned), sizeof *arguments);
         if (!onnx_body_open(im, &parts, &body))
                 return false;
-        for (int i = 0; i < s->carried + s->scanned; i++)
+        for (int i = 0; i < s->carried + s->scanned; i++) {
                 arguments[i] = i < s->carried ? &body.loop.held[i] : body.loop.rows[i - s->carried];
+                if (s->is_text[i])
+                        arguments[i] = onnx_texts_new(im, arguments[i]);
+        }
         bool good = onnx_inline_graph(im, s->body, arguments, s->carried + s->scanned, yielded,
-                                      count) &&
-                    onnx_want_tensors(im, s->body, yielded, 0, count);
+                                      count);
+        for (int i = 0; i < count && good; i++)
+                good = onnx_is_texts(yielded[i]) || onnx_want_tensors(im, s->body, yielded, i, 1);
         for (int i = 0; i < s->carried && good; i++)
-                good = onnx_body_carried(im, n, states[i], yielded[i], i);
-        for (int i = s->carried; i < count && good; i++)
+                good = (yielded[i] = as_carried(im, n, s, i, yielded[i])) != NULL &&
+                       onnx_body_carried(im, n, states[i], yielded[i], i);
+        for (int i = s->carried; i < count && good; i++) {
+                bool *is_text = &s->is_text[s->scanned + i];
+                if ((*is_text = onnx_is_texts(yielded[i])))
+                        yielded[i] = onnx_texts_bytes(yielded[i]);
                 good = onnx_body_row(im, n, yielded[i], i);
+        }
         if (!good)
                 return onnx_body_close(im, &body, NULL);
         if (!onnx_body_close(im, &body, yielded))
@@ -131,6 +170,32 @@ static bool same_steps(struct onnx_import *im, struct onnx_node *n, struct scann
         return true;
 }
 
+/* Scans, and imports the body anew where texts become longer. `states` are the node's. */
+static bool scan_fitting(struct onnx_import *im, struct onnx_node *n, struct scanning *s,
+                         struct value *const *states, struct value *const *scans,
+                         struct value **results)
+{
+        enum { TRIES = 3 };
+        struct value **held = arena_array(im->arena, (size_t)s->carried + 1, sizeof *held);
+        for (int i = 0; i < s->carried; i++)
+                if (s->is_text[i])
+                        s->widths[i] = compose_texts_width(onnx_texts_bytes(states[i]));
+        for (int tries = 0; tries < TRIES; tries++) {
+                struct onnx_mark mark = onnx_mark(im);
+                s->misfit = false;
+                for (int i = 0; i < s->carried; i++)
+                        if (!(held[i] = as_carried(im, n, s, i, states[i])))
+                                return false;
+                if (scan_rows(im, n, s, held, scans, results))
+                        return true;
+                if (!s->misfit)
+                        return false;
+                onnx_take_back(im, &mark);
+        }
+        return onnx_unsupported(im, n, "texts that it carries are longer from one iteration to the "
+                                       "next");
+}
+
 bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
 {
         struct scanning s = { 0 };
@@ -143,22 +208,29 @@ bool onnx_import_scan(struct onnx_import *im, struct onnx_node *n)
         struct value **scans = arena_array(im->arena, (size_t)s.scanned, sizeof *scans);
         struct value **results =
                 arena_array(im->arena, (size_t)(s.carried + s.stacked), sizeof *results);
+        for (int i = 0; i < s.carried + s.scanned; i++)
+                s.is_text[i] = onnx_is_texts(n->inputs[i]);
         for (int i = 0; i < s.scanned; i++) {
                 struct value *x = n->inputs[s.carried + i];
                 int axis;
                 if (!onnx_axis(im, n, s.scan_axes[i], value_rank(x), &axis) ||
                     !same_steps(im, n, &s, i, x->type->dims[axis]))
                         return false;
-                scans[i] = move_axis(im, x, axis, true);
+                scans[i] = move_axis(im, s.is_text[s.carried + i] ? onnx_texts_bytes(x) : x, axis,
+                                     true);
         }
-        if (!scan_rows(im, n, &s, n->inputs, scans, results))
+        if (!scan_fitting(im, n, &s, n->inputs, scans, results))
                 return false;
         for (int i = 0; i < n->output_count; i++) {
+                const bool is_text = s.is_text[i < s.carried ? i : s.scanned + i];
                 int axis = 0;
                 if (i >= s.carried &&
-                    !onnx_axis(im, n, s.stack_axes[i - s.carried], value_rank(results[i]), &axis))
+                    !onnx_axis(im, n, s.stack_axes[i - s.carried], value_rank(results[i]) - is_text,
+                               &axis))
                         return false;
                 n->outputs[i] = axis ? move_axis(im, results[i], axis, false) : results[i];
+                if (is_text && !(n->outputs[i] = onnx_texts_new(im, n->outputs[i])))
+                        return false;
         }
         return true;
 }
@@ -174,6 +246,9 @@ bool onnx_import_scan_batch(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (n->inputs[0])
                 return onnx_unsupported(im, n, "sequence_lens");
+        for (int i = 1; i < n->input_count; i++)
+                if (onnx_is_texts(n->inputs[i]))
+                        return onnx_unsupported(im, n, "texts in batches");
         for (int i = 0; i < s.carried + s.scanned; i++) {
                 const struct value *x = n->inputs[1 + i];
                 if (value_rank(x) < (i < s.carried ? 1 : 2) ||

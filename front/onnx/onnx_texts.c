@@ -40,6 +40,39 @@ struct value *onnx_texts_new(struct onnx_import *im, struct value *bytes)
         return &texts->value;
 }
 
+/* Returns the bytes of all of them in one width, or NULL after an error. */
+static struct value **bytes_of(struct onnx_import *im, struct value *const *values, int count)
+{
+        struct value **bytes = arena_array(im->arena, (size_t)count + 1, sizeof *bytes);
+        int64_t width = 1;
+        for (int i = 0; i < count; i++) {
+                bytes[i] = onnx_texts_bytes(values[i]);
+                width = compose_max(width, value_extent(bytes[i], value_rank(bytes[i]) - 1));
+        }
+        for (int i = 0; i < count; i++)
+                if (!(bytes[i] = compose_fitted(im->c, bytes[i], value_rank(bytes[i]) - 1, width)))
+                        return NULL;
+        return bytes;
+}
+
+struct value *onnx_texts_stack(struct onnx_import *im, struct value *const *values, int count,
+                               int axis)
+{
+        if (!count || !onnx_is_texts(values[0]))
+                return compose_stack(im->c, values, count, axis);
+        struct value **bytes = bytes_of(im, values, count);
+        return bytes ? onnx_texts_new(im, compose_stack(im->c, bytes, count, axis)) : NULL;
+}
+
+struct value *onnx_texts_concat(struct onnx_import *im, struct value *const *values, int count,
+                                int axis)
+{
+        if (!count || !onnx_is_texts(values[0]))
+                return compose_concat(im->c, values, count, axis);
+        struct value **bytes = bytes_of(im, values, count);
+        return bytes ? onnx_texts_new(im, compose_concat(im->c, bytes, count, axis)) : NULL;
+}
+
 /* Returns `what` with the node at hand before it, where there is one. */
 static const char *place(struct onnx_import *im, const char *what)
 {

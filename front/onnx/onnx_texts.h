@@ -23,6 +23,12 @@ bool onnx_is_texts(const struct value *v);
 struct value *onnx_texts_bytes(const struct value *texts);
 /* Returns bytes as texts, or NULL where they are NULL. */
 struct value *onnx_texts_new(struct onnx_import *im, struct value *bytes);
+/* Return values, all of texts or none of them, along a new dimension, or one behind the other along
+ * one that they have; NULL after an error. Texts get the largest of their widths. */
+struct value *onnx_texts_stack(struct onnx_import *im, struct value *const *values, int count,
+                               int axis);
+struct value *onnx_texts_concat(struct onnx_import *im, struct value *const *values, int count,
+                                int axis);
 /* Returns a constant of `count` texts of this shape, or NULL after an error, which begins with
  * `what`. The width is that of the longest, with `more` zeros behind it, and at least 1. */
 struct value *onnx_texts_constant(struct onnx_import *im, const char *what, int rank,
