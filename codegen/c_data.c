@@ -242,15 +242,40 @@ static void stream_bits(struct stream *s, const unsigned char *data, size_t coun
 
 /* ---- printing ---- */
 
+enum { LARGE_BYTES = 1024 };
+
+/* Returns the macro that may name a section for the constant, and a blank. */
+static const char *place_of(struct c_writer *w, const struct loop_buffer *b)
+{
+        if (w->dialect->is_device)
+                return "";
+        const bool large = b->extent >= LARGE_BYTES / element_info[b->element].bytes;
+        return arena_printf(w->arena, "%s ", c_macro(w, large ? "CONST_LARGE" : "CONST"));
+}
+
+static void stream_places(struct c_writer *w, struct stream *s)
+{
+        if (w->dialect->is_device)
+                return;
+        const char *all = c_macro(w, "CONST"), *large = c_macro(w, "CONST_LARGE");
+        stream_text(s, arena_printf(w->arena,
+                                    "\n/* %s may name a section for constants, %s for those "
+                                    "of %d bytes and more. */\n"
+                                    "#ifndef %s\n#define %s\n#endif\n"
+                                    "#ifndef %s\n#define %s %s\n#endif\n",
+                                    all, large, LARGE_BYTES, all, all, large, large, all));
+}
+
 static void put_numbers(struct c_writer *w, const struct loop_buffer *b, const char *name)
 {
         const char *type = element_info[b->element].c_type;
         if (c_is_zero(b)) {
-                c_line(w, "static const %s %s[%lld] = { 0 };", type, name,
+                c_line(w, "static const %s%s %s[%lld] = { 0 };", place_of(w, b), type, name,
                        (long long)(b->extent ? b->extent : 1));
                 return;
         }
-        c_put(w, "static const %s %s[%lld] = {", type, name, (long long)b->extent);
+        c_put(w, "static const %s%s %s[%lld] = {", place_of(w, b), type, name,
+              (long long)b->extent);
         for (int64_t i = 0; i < b->extent; i++) {
                 c_put(w, "%s" C_SOFT, i ? "," : "");
                 if (b->element == E_F16 || b->element == E_BF16) {
@@ -281,7 +306,7 @@ static void stream_constant(struct c_writer *w, struct stream *s, const struct l
         bool rows = form_of(w, b) == FORM_ROWS, bits = !rows || (both && size > 1);
         size_t row_count = bytes / ROW_BYTES, tail = bytes % ROW_BYTES;
         struct text text = { 0 };
-        text_add(&text, "static const union {\n");
+        text_add(&text, "static const %sunion {\n", place_of(w, b));
         if (rows)
                 text_add(&text, "        struct { unsigned char ");
         if (rows && row_count)
@@ -385,6 +410,8 @@ void c_constants(struct c_writer *w, FILE *out)
                         stream_text(s, "#endif\n#endif\n");
                 }
                 any_rows |= rows;
+                if (!any)
+                        stream_places(w, s);
                 print_constant(w, s, c, both, !any);
                 any = true;
         }

@@ -278,18 +278,44 @@ static void put_header_comment(struct c_writer *w)
 
 /* ---- the header ---- */
 
-/* Prints one compiler's way to declare memory: "NAME_DEFINE(name)". section: NULL, or an attribute
- * that only GNU compilers know. */
+/* Prints one compiler's way to declare memory: "NAME_DEFINE(name)", between what comes before and
+ * behind the declaration. */
 static void put_memory_define(struct c_writer *w, const char *stem, const struct loop_region *r,
-                              const char *condition, const char *form, const char *section)
+                              const char *condition, const char *before, const char *form,
+                              const char *behind)
 {
         char *definition = arena_printf(w->arena, form, (long long)(r->align > 0 ? r->align : 1));
-        if (section)
-                definition = arena_printf(w->arena, "__attribute__((section(\"%s\"))) %s", section,
-                                          definition);
-        text_add(w->out, "%s\n#define %s(name) %s[%lld]\n", condition,
-                 c_macro(w, arena_printf(w->arena, "%s_DEFINE", stem)), definition,
-                 (long long)(r->size ? r->size : 1));
+        text_add(w->out, "%s\n#define %s(name) %s%s[%lld]%s\n", condition,
+                 c_macro(w, arena_printf(w->arena, "%s_DEFINE", stem)), before, definition,
+                 (long long)(r->size ? r->size : 1), behind);
+}
+
+static const char gnu_memory[] = "static unsigned char __attribute__((aligned(%lld))) name";
+
+/* Prints how GNU compilers declare memory in a section, which takes no space in the image whatever
+ * its name is. gcc gives a section that is no .bss a type of its own, which a comment in the
+ * assembler's text takes away; clang has a pragma. */
+static void put_section_defines(struct c_writer *w, const char *stem, const struct loop_region *r)
+{
+        const char *plain = arena_printf(w->arena, "__attribute__((section(\"%s\"))) ", r->section);
+        const bool is_bss = !strncmp(r->section, ".bss", strlen(".bss"));
+        static const char pragma[] = "_Pragma(\"clang section bss=\\\"%s\\\"\") ";
+        if (!is_bss)
+                put_memory_define(w, stem, r, "#if defined(__clang__) && defined(__ELF__)",
+                                  arena_printf(w->arena, pragma, r->section), gnu_memory,
+                                  arena_printf(w->arena, "; %sstruct name##_placed",
+                                               arena_printf(w->arena, pragma, "")));
+        if (!is_bss)
+                put_memory_define(w, stem, r, "#elif defined(__GNUC__) && defined(__ELF__)",
+                                  arena_printf(w->arena,
+                                               "__attribute__((section(\"%s,\\\"aw\\\",%%nobits"
+                                               "\\n#\"))) ",
+                                               r->section),
+                                  gnu_memory, "");
+        put_memory_define(w, stem, r,
+                          is_bss ? "#if defined(__GNUC__) || defined(__TINYC__)"
+                                 : "#elif defined(__GNUC__) || defined(__TINYC__)",
+                          plain, gnu_memory, "");
 }
 
 /* Prints STEM_SIZE, STEM_ALIGN and STEM_DEFINE(name). */
@@ -299,14 +325,16 @@ static void put_memory(struct c_writer *w, const char *stem, const struct loop_r
                (long long)r->size);
         c_line(w, "#define %s %lldu", c_macro(w, arena_printf(w->arena, "%s_ALIGN", stem)),
                (long long)(r->align > 0 ? r->align : 1));
-        put_memory_define(w, stem, r, "#if defined(__GNUC__) || defined(__TINYC__)",
-                          "static unsigned char __attribute__((aligned(%lld))) name",
-                          *r->section ? r->section : NULL);
-        put_memory_define(w, stem, r, "#elif defined(_MSC_VER)",
-                          "static __declspec(align(%lld)) unsigned char name", NULL);
-        put_memory_define(w, stem, r, "#elif defined(__cplusplus)",
-                          "alignas(%lld) static unsigned char name", NULL);
-        put_memory_define(w, stem, r, "#else", "static _Alignas(%lld) unsigned char name", NULL);
+        if (*r->section)
+                put_section_defines(w, stem, r);
+        else
+                put_memory_define(w, stem, r, "#if defined(__GNUC__) || defined(__TINYC__)", "",
+                                  gnu_memory, "");
+        put_memory_define(w, stem, r, "#elif defined(_MSC_VER)", "",
+                          "static __declspec(align(%lld)) unsigned char name", "");
+        put_memory_define(w, stem, r, "#elif defined(__cplusplus)", "",
+                          "alignas(%lld) static unsigned char name", "");
+        put_memory_define(w, stem, r, "#else", "", "static _Alignas(%lld) unsigned char name", "");
         text_add(w->out, "#endif\n");
 }
 
@@ -425,6 +453,8 @@ static bool is_returned(const struct c_writer *w, const char *error)
                 return loop_first_kept(w->p) < w->p->extent_count;
         if (!strcmp(error, "IMAGE"))
                 return c_image_any(w);
+        if (!strcmp(error, "CONSTANTS") || !strcmp(error, "SELFTEST"))
+                return w->options->selftest != NULL;
         if (!strcmp(error, "TEXT"))
                 return c_text_inputs(w);
         if (!strcmp(error, "TILES"))
@@ -528,6 +558,8 @@ void c_header(struct c_writer *w, struct text *out)
         c_machine_functions(w);
         c_levels_header(w);
         c_descriptor_header(w);
+        c_selftest_header(w);
+        c_hooks_header(w);
         c_trace_header(w);
         c_image_header(w);
         text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n");

@@ -263,11 +263,11 @@ static void count_call(struct loop_stmt *s, void *context)
         n->before += s->kind == STMT_CALL && !n->found;
 }
 
-static void put_profile(struct c_writer *w, const struct loop_stmt *call)
+int c_call_number(const struct c_writer *w, const struct loop_stmt *call)
 {
         struct call_number n = { .wanted = call };
         loop_walk_mains(w->p, count_call, NULL, &n);
-        c_line(w, "dnncc_profile(%d);", n.before);
+        return n.before;
 }
 
 static void put_kernel_call(struct c_writer *w, const struct loop_stmt *s)
@@ -301,9 +301,12 @@ static void put_kernel_call(struct c_writer *w, const struct loop_stmt *s)
 
 static void put_call(struct c_writer *w, const struct loop_stmt *s)
 {
+        const bool hooks = c_hooks_any(w);
+        if (hooks)
+                c_hook(w, "BEFORE", c_call_number(w, s));
         (s->function->kind == FUNCTION_STREAM ? c_machine_call : put_kernel_call)(w, s);
-        if (w->options->profile && !w->dialect->is_device)
-                put_profile(w, s);
+        if (hooks)
+                c_hook(w, "AFTER", c_call_number(w, s));
 }
 
 static void put_alloc(struct c_writer *w, struct loop_buffer *b)

@@ -164,14 +164,23 @@ static const char address_guard[] =
         "#endif\n";
 
 /* Functions called once are inlined at any level of optimization. */
-static const char kernel_guard[] = "\n"
-                                   "/* Kernels stay functions: inside of one that holds them all, "
-                                   "their loops run out of registers. */\n"
-                                   "#if defined(__GNUC__)\n"
-                                   "#define KERNEL __attribute__((noinline))\n"
-                                   "#else\n"
-                                   "#define KERNEL\n"
-                                   "#endif\n";
+static void put_kernel_guard(struct c_writer *w, struct text *out)
+{
+        const char *section = c_macro(w, "KERNEL");
+        text_add(out,
+                 "\n"
+                 "/* Kernels stay functions: inside of one that holds them all, their loops run out "
+                 "of registers.\n"
+                 " * %s may name a section for them: "
+                 "-D'%s=__attribute__((section(\".itcm\")))'. */\n"
+                 "#ifndef %s\n#define %s\n#endif\n"
+                 "#if defined(__GNUC__)\n"
+                 "#define KERNEL __attribute__((noinline)) %s\n"
+                 "#else\n"
+                 "#define KERNEL %s\n"
+                 "#endif\n",
+                 section, section, section, section, section, section);
+}
 
 static const char alias_guard[] =
         "\n"
@@ -215,7 +224,8 @@ static void put_rest_of_top(struct c_writer *w, struct text *out)
                 text_add(out, "%s", float_guards);
         if (c_levels_vectors(w) < w->level_count)
                 put_tile_guard(w, out);
-        text_add(out, "%s%s", address_guard, kernel_guard);
+        text_add(out, "%s", address_guard);
+        put_kernel_guard(w, out);
         put_types(w, out);
         c_vectors_top(w, out);
         c_keep_top(w, out);
@@ -262,7 +272,7 @@ static void write_text(FILE *file, struct text *text)
  * function. */
 static void print_code(struct c_writer *w, struct text *code, struct text *run)
 {
-        c_run_top(w, code);
+        c_hooks_top(w, code);
         for (int level = 0; level < w->level_count; level++) {
                 struct text inner = { 0 };
                 c_level(w, level);
@@ -307,6 +317,7 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
         (w->dialect->header ? w->dialect->header : c_header)(w, &interface);
         if (w->options->descriptor)
                 c_descriptor(w, &descriptor);
+        c_selftest(w, &descriptor);
         if (!w->dialect->is_device)
                 c_trace(w, &descriptor);
         const struct text *const hashed[] = { &interface, &library, &code, &run, &descriptor };

@@ -344,12 +344,6 @@ static void name_buffers(struct c_writer *w)
         }
 }
 
-static const char profile_declaration[] =
-        "/* The program that links this defines it. It is called with -1 before the first kernel, "
-        "then with K after\n"
-        " * the K-th call of a kernel in run, counted from 0. */\n"
-        "void dnncc_profile(int kernel);\n";
-
 struct text c_main_text(struct c_writer *w)
 {
         struct text body = { 0 };
@@ -390,8 +384,8 @@ static void put_main(struct c_writer *w, struct text *body)
         c_state_pointers(w);
         c_run_pointers(w);
         c_text_copies(w);
-        if (w->options->profile)
-                c_line(w, "dnncc_profile(-1);");
+        if (c_hooks_any(w))
+                c_hook(w, "AFTER", -1);
         if (body->length)
                 text_add_bytes(w->out, body->data, body->length);
         c_text_swap(w);
@@ -473,10 +467,4 @@ void c_run(struct c_writer *w, struct text *out)
         close_function(w);
         if (w->level_count > 1)
                 put_choice(w);
-}
-
-void c_run_top(struct c_writer *w, struct text *out)
-{
-        if (w->options->profile && !w->dialect->is_device)
-                text_add(out, "\n%s", profile_declaration);
 }

@@ -404,6 +404,8 @@ void c_keep_top(struct c_writer *w, struct text *out);
 /* Finds the entries of register tiles that f mentions, each of which is a variable. */
 void c_find_entries(struct c_writer *w, const struct loop_function *f);
 void c_block(struct c_writer *w, const struct loop_block *block);
+/* Returns how many calls of kernels come before this one in all mains; NULL: how many there are. */
+int c_call_number(const struct c_writer *w, const struct loop_stmt *call);
 void c_kernels(struct c_writer *w, struct text *out);     /* Prints all kernels of the level. */
 /* Prints (void) statements for parameters that f's text, printed before, does not mention, for the
  * first `scalars` scalars. */
@@ -461,7 +463,6 @@ void c_levels_call(struct c_writer *w);                   /* Prints the call of 
 bool c_run_is_split(const struct c_writer *w);
 void c_run_inner(struct c_writer *w, struct text *out);   /* Prints the level's own run function. */
 void c_run(struct c_writer *w, struct text *out);
-void c_run_top(struct c_writer *w, struct text *out);     /* Prints what run calls. */
 /* Appends "int digits_run(" and the parameters to the line, without a semicolon. */
 void c_run_prototype(struct c_writer *w, const char *head);
 void c_run_prototypes(struct c_writer *w);                /* Prints those of all entries. */
@@ -550,6 +551,14 @@ void c_error_macros(struct c_writer *w);
 void c_descriptor_header(struct c_writer *w);
 /* ---- c_descriptor.c ---- */
 void c_descriptor(struct c_writer *w, struct text *out);
+/* ---- c_hooks.c: nothing happens without --hook or --profile ---- */
+bool c_hooks_any(const struct c_writer *w);
+void c_hook(struct c_writer *w, const char *place, int kernel); /* place: "BEFORE" or "AFTER". */
+void c_hooks_top(struct c_writer *w, struct text *out);   /* Prints what the hooks do. */
+void c_hooks_header(struct c_writer *w);                  /* Prints how many calls there are. */
+/* ---- c_selftest.c: nothing happens without --selftest ---- */
+void c_selftest_header(struct c_writer *w);
+void c_selftest(struct c_writer *w, struct text *out);
 /* ---- c_trace.c: nothing happens without --profile=FILE ---- */
 void c_trace_header(struct c_writer *w);
 void c_trace(struct c_writer *w, struct text *out);

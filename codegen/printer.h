@@ -31,6 +31,10 @@ struct print_kernel { const char *name, *nodes; double flops; int64_t bytes, wor
 /* In a quantized port, q stands for (q - zero) * scale. */
 struct print_steps { const char *port; bool output; float scale; int zero; };
 
+/* A test that code makes of itself: constants of the program, in the order of its inputs and
+ * outputs, which nothing else reads. */
+struct print_selftest { struct loop_buffer **inputs, **outputs; };
+
 struct print_options {
         const char *prefix;             /* Every public symbol begins with this identifier. */
         const char *header_name;        /* The code includes this header; NULL: the header's text
@@ -42,8 +46,10 @@ struct print_options {
         bool fast_libm;                 /* Scalar mathematics is computed by the C library. */
         bool flush_denormals;           /* On x86 only: denormal numbers count as 0 while run
                                          * computes. */
-        bool profile;                   /* run calls dnncc_profile before the first and after each
-                                         * kernel call. */
+        const struct print_selftest *selftest;    /* NULL: there is none. */
+        bool hook;                      /* run has hooks before and after each kernel call, which do
+                                         * nothing by default. */
+        bool profile;                   /* By default these hooks call dnncc_profile. */
         const char *trace;              /* A table of the calls is printed for this file of a trace;
                                          * NULL: there is none. */
         const struct print_kernel *kernels;       /* With `trace` it lists the calls, in the order

@@ -61,6 +61,7 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
                 .command = run->state.program->command,
                 .descriptor = !run->options.no_descriptor,
                 .unchecked = run->options.unchecked,
+                .hook = run->options.hook,
                 .profile = run->options.profile != NULL,
                 .fast_libm = run->options.fast_libm,
                 .flush_denormals = run->options.flush_denormals,
@@ -73,6 +74,12 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
         options.step_count = steps;
         if (!prepare(run))
                 return false;
+        struct print_selftest selftest;
+        if (run->options.selftest) {
+                if (!selftest_add(run, &selftest))
+                        return false;
+                options.selftest = &selftest;
+        }
         if (trace_wanted(&run->options))
                 trace_table(run, &options);
         return target_printer(options.target)

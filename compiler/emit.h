@@ -16,6 +16,11 @@ struct emit_files {
                                          * is "" for standard output. */
 };
 
+/* Adds to the program what --selftest has in generated code: constants, an input by chance and what
+ * the interpreter makes of it (selftest.c). Returns false after an error. */
+struct print_selftest;
+bool selftest_add(struct run *run, struct print_selftest *test);
+
 #define EMIT(id, word, suffix, stage, files, write)                                       \
         bool files(struct run *run, const char *stem, const char *beside[2]);             \
         bool write(struct run *run, const struct emit_files *files);

@@ -31,15 +31,21 @@ bool harness_cannot_write(const struct harness *h)
                                                      strerror(errno)));
 }
 
+bool harness_is_of_processor(struct run *run, const char *option, const char *does)
+{
+        const struct target *t = run->context.target;
+        if (!target_engine(t)->launches && (!target_accelerator(t) || run->options.exact))
+                return true;
+        diag_error(&run->diag, EXIT_USAGE, "%s %s, and target %s is for a device", option, does,
+                   t->name);
+        return false;
+}
+
 bool harness_runs(struct run *run, const char *option)
 {
         const struct target *t = run->context.target;
-        if (target_engine(t)->launches || (target_accelerator(t) && !run->options.exact)) {
-                diag_error(&run->diag, EXIT_USAGE,
-                           "%s compiles and runs C, and target %s is for a device", option,
-                           t->name);
+        if (!harness_is_of_processor(run, option, "compiles and runs C"))
                 return false;
-        }
         if (run->options.runner || target_runs_here(t) || !target_machine(t))
                 return true;
         diag_error(&run->diag, EXIT_USAGE,
@@ -81,13 +87,12 @@ void harness_expect(const struct harness *h, const char *name)
 
 /* ---- inputs ---- */
 
-/* Draws numbers by chance. A .loops text does not say what its inputs choose from. */
-static void *drawn(const struct harness *h, int k, const struct loop_buffer *b)
+void *harness_drawn(struct run *run, int k, const struct loop_buffer *b)
 {
-        struct function *f = run_function(h->run);
-        int64_t *extents = arena_array(h->arena, (size_t)(f ? f->body.argument_count : 0) + 1,
+        struct function *f = run_function(run);
+        int64_t *extents = arena_array(run->arena, (size_t)(f ? f->body.argument_count : 0) + 1,
                                        sizeof *extents);
-        void *data = arena_array(h->arena, (size_t)b->extent + 1,
+        void *data = arena_array(run->arena, (size_t)b->extent + 1,
                                  (size_t)element_info[b->element].bytes);
         if (b->is_text) {
                 drawn_texts(data, b->extent, type_extent(b->type, b->type->rank - 1),
@@ -108,7 +113,7 @@ bool harness_input(const struct harness *h, int file, int k, const struct loop_b
                 return harness_fail(h, EXIT_USAGE, "at most 256 inputs");
         FILE *out = fopen(harness_path(h, arena_printf(h->arena, "in%d", file), ""), "wb");
         size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
-        const void *all = data ? data : drawn(h, k, b);
+        const void *all = data ? data : harness_drawn(h->run, k, b);
         bool fine = out && fwrite(all, 1, bytes, out) == bytes;
         return ((!out || !fclose(out)) && fine) || harness_cannot_write(h);
 }

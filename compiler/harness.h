@@ -34,6 +34,8 @@ static inline int harness_lanes(const struct target *t)
 
 /* Returns whether such code may run here, or by --runner; it is an error where not. */
 bool harness_runs(struct run *run, const char *option);
+/* Says that the option does something for processors alone, where the target is for a device. */
+bool harness_is_of_processor(struct run *run, const char *option, const char *does);
 
 /* harness_begin makes the folder; harness_end removes it. */
 bool harness_begin(struct harness *h, struct run *run, const char *option);
@@ -44,6 +46,9 @@ const char *harness_path(const struct harness *h, const char *name, const char *
  * schedules of it. */
 void harness_expect(const struct harness *h, const char *name);
 
+/* Returns numbers by chance for the k-th input, in the run's arena. A .loops text does not say what
+ * its inputs choose from. */
+void *harness_drawn(struct run *run, int k, const struct loop_buffer *b);
 /* Writes what the program reads: the bytes of input k, b, or, where data is NULL, elements drawn by
  * chance (ir/tensor/drawn.h). */
 bool harness_input(const struct harness *h, int file, int k, const struct loop_buffer *b,

@@ -44,6 +44,8 @@ static bool parse_region(struct run *run, struct names *names, const char *text,
         if (*align_text &&
             (!size_parse(align_text, &align) || align < 8 || align > 4096 || (align & (align - 1))))
                 return complain(run, text, "the alignment is no power of two from 8 to 4096");
+        if (size && size < align)
+                return complain(run, text, "the size is less than the alignment");
         if (strlen(rest) > 63 || strspn(rest, symbols) != strlen(rest))
                 return complain(run, text, "a section has up to 63 letters, digits and _.$");
         region->limit = (int64_t)size;

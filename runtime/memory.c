@@ -261,6 +261,8 @@ const char *dnncc_error_text(int code)
         case -18: return "the state is of another build";
         case -19: return "the state has no room for more";
         case -20: return "an image cannot be decoded, or has other extents";
+        case -21: return "a constant is not what it was";
+        case -22: return "a run on the file's own input gives other results";
         default: return "no code of this version";
         }
 }

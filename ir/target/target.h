@@ -89,7 +89,8 @@ struct target {
         const struct printer *printer;  /* This printer writes the code; NULL: the base's. */
         bool big_endian;                /* Constants are written as numbers, not as bytes. */
         int64_t workspace_align;        /* The workspace is aligned to this many bytes; 0: the
-                                         * base's. */
+                                         * base's, but CACHE_LINE where there are vectors and only
+                                         * generic says something. */
         const struct gpu *gpu;          /* This GPU runs kernels in grid form; NULL: the base's. */
         int64_t stack_bytes;            /* A kernel may put an array of at most this many bytes on
                                          * the stack; 0: the base's. */
@@ -161,7 +162,6 @@ struct target {
 TARGET_FIELD(const struct engine *, engine)
 TARGET_FIELD(const struct printer *, printer)
 TARGET_FIELD(const struct gpu *, gpu)
-TARGET_FIELD(int64_t, workspace_align)
 TARGET_FIELD(int64_t, stack_bytes)
 TARGET_FIELD(int, vector_bytes)
 TARGET_FIELD(const char *, length)
@@ -185,6 +185,16 @@ TARGET_FIELD(const char *, gcc_optimize)
 TARGET_FIELD(const struct float_control *, control)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD
+
+/* Returns the bytes that the workspace is aligned to. */
+enum { CACHE_LINE = 64 };
+static inline int64_t target_workspace_align(const struct target *t)
+{
+        const bool has_vectors = target_vector_bytes(t) > 0;
+        while (t->base && !t->workspace_align)
+                t = t->base;
+        return t->base || !has_vectors ? t->workspace_align : CACHE_LINE;
+}
 
 /* Returns the attribute in gcc's words; NULL: there is none. */
 static inline const char *target_gcc_attribute(const struct target *t)

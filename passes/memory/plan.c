@@ -218,6 +218,8 @@ int pass_plan(struct loop_program *p, struct pass_context *context)
         }
         p->at = 0;
         p->workspace_align = target_workspace_align(context->target);
+        if (context->threads > 1 && p->workspace_align < CACHE_LINE)
+                p->workspace_align = CACHE_LINE;          /* Threads share no line. */
         p->planned = count >= 0;
         return count;
 }

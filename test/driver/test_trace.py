@@ -159,7 +159,7 @@ def test_names_in_the_table_are_text(tmp_path):
 def test_without_a_file_nothing_is_new(tmp_path):
     dnncc.compile_model(DIGITS, tmp_path, ["--profile"])
     text = (tmp_path / "model.c").read_text() + (tmp_path / "model.h").read_text()
-    assert "dnncc_profile(0);" in text and "dnncc_kernel_1" not in text and "TRACE" not in text
+    assert "MODEL_HOOK_AFTER(0);" in text and "#define MODEL_HOOK_AFTER(kernel) dnncc_profile(kernel)" in text and "dnncc_kernel_1" not in text and "TRACE" not in text
     dnncc.compile_model(DIGITS, tmp_path, ["--profile=t.json"])
     dnncc.check_clang(tmp_path)
     assert dnncc.run(["gcc", *dnncc.STRICT, "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"]).returncode == 0
