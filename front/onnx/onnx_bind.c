@@ -314,7 +314,7 @@ static struct value *add_item(struct onnx_import *im, struct function *f,
                            shape, onnx_declared_text(im, &declared));
                 return NULL;
         }
-        if (!element_is_stored(d.element)) {
+        if (!element_is_stored(d.element) && d.element != E_STRING) {
                 diag_error(im->diag, EXIT_UNSUPPORTED,
                            "%s has element type %s, which is not supported", what,
                            element_info[d.element].text);
@@ -322,7 +322,9 @@ static struct value *add_item(struct onnx_import *im, struct function *f,
         }
         d.type = onnx_static_type(im, &d);
         const struct type *type = bounded_type(im, what, &d);
-        return type ? add_input(im, f, name, type) : NULL;
+        return !type                    ? NULL
+               : d.element == E_STRING ? add_texts(im, f, name, type)
+                                        : add_input(im, f, name, type);
 }
 
 /* Makes inputs of --input NAME=2x3:2x3, which is an input "NAME.0", "NAME.1" for each item; of

@@ -179,6 +179,10 @@ static bool read_listing(struct onnx_import *im, struct onnx_node *n, struct lis
         int counts[2];
         bool lists = true;
         for (int i = 0; i < 2; i++) {
+                if (l->values[i]->type->kind != TYPE_TENSOR &&
+                    onnx_form_of(im, l->values[i]).element == E_STRING)
+                        return onnx_unsupported(im, n, "a sequence of texts, of which only a run "
+                                                       "knows where it comes from");
                 lists &= l->values[i]->type->kind == TYPE_SEQUENCE && !onnx_stack_of(l->values[i]);
                 if (lists)
                         onnx_sequence_items(l->values[i], &counts[i]);

@@ -627,6 +627,10 @@ static bool build_fitting(struct onnx_import *im, struct onnx_node *n, struct lo
         struct amount trip[AMOUNTS_MAX];
         bool done;
         int count;
+        for (int i = 0; i < l->carried; i++)
+                if (l->is_list[i] && l->forms[i].element == E_STRING)
+                        return onnx_unsupported(im, n, "a sequence of texts is carried, and only a "
+                                                       "run knows how often it runs");
         if (!l->maps)
                 l->most = l->trips;
         if (l->trips < 0 && !l->maps && l->trip &&

@@ -39,7 +39,8 @@ bool onnx_import_leaky_relu(struct onnx_import *im, struct onnx_node *n)
         return with_alpha(im, n, ACT_LEAKY_RELU, 0.01f);
 }
 
-/* The slope broadcasts to x, one way; before opset 7 it is one number or one for each channel. */
+/* The slope broadcasts to x, one way; before opset 7 it is one number, one for each channel, or one
+ * for each number. */
 bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *v[2] = { n->inputs[0], n->inputs[1] };
@@ -47,7 +48,7 @@ bool onnx_import_prelu(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_same_element(im, n, v, 2))
                 return false;
-        if (n->opset < 7) {
+        if (n->opset < 7 && !type_same_dims(x, slope)) {
                 if (type_elements(slope) != 1 &&
                     (slope->rank != 1 || x->rank < 2 || !dim_equal(slope->dims[0], x->dims[1])))
                         return onnx_invalid(im, n,

@@ -15,6 +15,18 @@ bool onnx_import_unary(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, compose_unary(im->c, (enum opcode)onnx_variant(n), n->inputs[0]));
 }
 
+/* Of integers the result is an integer, too. */
+bool onnx_import_erf(struct onnx_import *im, struct onnx_node *n)
+{
+        struct value *x = n->inputs[0];
+        const enum element e = value_element(x);
+
+        if (!element_is_stored(e) || element_info[e].class == CLASS_FLOAT || e == E_BOOL)
+                return onnx_output(n, 0, compose_unary(im->c, OP_erf, x));
+        struct value *y = compose_unary(im->c, OP_erf, compose_cast(im->c, x, E_F32));
+        return onnx_output(n, 0, compose_cast(im->c, y, e));
+}
+
 bool onnx_import_not(struct onnx_import *im, struct onnx_node *n)
 {
         return onnx_want_element(im, n, 0, E_BOOL) &&
@@ -35,6 +47,8 @@ static bool broadcast_legacy(struct onnx_import *im, struct onnx_node *n, struct
         if (!broadcast && !type_same_dims(a, b))
                 return onnx_invalid(im, n, "shapes %s and %s differ and broadcast is 0",
                                     compose_text(im->c, a), compose_text(im->c, b));
+        if (!b->rank || type_same_dims(a, b))
+                axis = a->rank - b->rank;       /* There is nothing that it places. */
         if (axis < 0)
                 axis += a->rank;
         if (axis < 0 || axis + b->rank > a->rank)

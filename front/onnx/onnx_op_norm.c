@@ -230,7 +230,7 @@ bool onnx_import_mean_variance_normalization(struct onnx_import *im, struct onnx
         if (!onnx_want_float(im, n, 0) || !onnx_axes_read(im, n, -1, "axes", value_rank(x), &axes))
                 return false;
         if (axes.state == AXES_ABSENT) {
-                if (value_rank(x) != 4)
+                if (value_rank(x) < 4)
                         return onnx_invalid(im, n, "the axes 0, 2, 3 of a tensor of rank %d",
                                             value_rank(x));
                 axes.count = 3;

@@ -6,6 +6,7 @@
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
 #include "front/onnx/onnx_stack.h"
+#include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_move.h"
 
 /* Returns input i as a sequence, or NULL after an error. */
@@ -43,6 +44,14 @@ static bool only_run_knows(const struct onnx_node *n, const struct onnx_sequence
         return list && (list->stack || (at && !value_is_constant(at)));
 }
 
+/* Is it of texts? Then it is an error, as only a run knows the position. */
+static bool of_texts_at_run(struct onnx_import *im, const struct onnx_node *n,
+                            const struct onnx_sequence *list)
+{
+        return list->value.type->of->element == E_STRING &&
+               !onnx_unsupported(im, n, "a sequence of texts, at a position that only a run knows");
+}
+
 /* ---- making sequences ---- */
 
 bool onnx_import_sequence_empty(struct onnx_import *im, struct onnx_node *n)
@@ -74,7 +83,8 @@ bool onnx_import_sequence_insert(struct onnx_import *im, struct onnx_node *n)
         if (!list || !onnx_want_element(im, n, 1, list->value.type->of->element))
                 return false;
         if (only_run_knows(n, list, 2))
-                return onnx_output(n, 0, onnx_stack_insert(im, n, &list->value, n->inputs[1],
+                return !of_texts_at_run(im, n, list) &&
+                       onnx_output(n, 0, onnx_stack_insert(im, n, &list->value, n->inputs[1],
                                                            onnx_input(n, 2)));
         if (!position(im, n, 2, list->count, list->count + 1, list->count, &at))
                 return false;
@@ -96,8 +106,8 @@ bool onnx_import_sequence_erase(struct onnx_import *im, struct onnx_node *n)
         struct onnx_sequence *list = sequence(im, n, 0);
         int at;
         if (only_run_knows(n, list, 1))
-                return onnx_output(n, 0,
-                                   onnx_stack_erase(im, n, &list->value, onnx_input(n, 1)));
+                return !of_texts_at_run(im, n, list) &&
+                       onnx_output(n, 0, onnx_stack_erase(im, n, &list->value, onnx_input(n, 1)));
         if (!list || !position(im, n, 1, list->count, list->count, list->count - 1, &at))
                 return false;
         struct onnx_room *room = at == list->count - 1
@@ -177,12 +187,18 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "keepdims", 1, 0, 1, &keep))
                 return false;
         const struct value *split = onnx_input(n, 1);
-        if (!dim_is_static(x->type->dims[axis]) || (split && !value_is_constant(split)))
+        const bool is_text = onnx_is_texts(x), at_run = split && !value_is_constant(split);
+        if (is_text && at_run)
+                return onnx_unsupported(im, n, "parts of texts, of extents that only a run knows");
+        if (!dim_is_static(x->type->dims[axis]) || at_run)
                 return onnx_output(n, 0, split_at_run(im, n, axis, keep));
         int64_t *extents = part_extents(im, n, value_extent(x, axis), &count);
         if (!extents)
                 return false;
         bool vanishes = !keep && !onnx_input(n, 1);
+        const enum element e = value_element(x);
+        x = is_text ? onnx_texts_bytes(x) : x;
+        rank = value_rank(x);
         for (int d = 0; d < rank; d++)
                 without[d - (d > axis)] = x->type->dims[d];
         struct value **items = arena_array(im->arena, (size_t)count, sizeof *items);
@@ -190,11 +206,13 @@ bool onnx_import_split_to_sequence(struct onnx_import *im, struct onnx_node *n)
                 items[i] = compose_part(im->c, x, axis, start, extents[i]);
                 if (items[i] && vanishes)
                         items[i] = compose_reshape(im->c, items[i], rank - 1, without);
+                if (items[i] && is_text)
+                        items[i] = onnx_texts_new(im, items[i]);
                 if (!items[i])
                         return false;
                 start += extents[i];
         }
-        return onnx_output(n, 0, onnx_sequence_new(im, value_element(x), items, count));
+        return onnx_output(n, 0, onnx_sequence_new(im, e, items, count));
 }
 
 /* ---- a body for each item ---- */
@@ -288,10 +306,34 @@ bool onnx_import_sequence_length(struct onnx_import *im, struct onnx_node *n)
                                                      : compose_integer(im->c, E_I64, list->count));
 }
 
+/* Returns the texts at a position that only a run knows, or NULL after an error: where all have one
+ * shape. */
+static struct value *texts_at(struct onnx_import *im, struct onnx_node *n,
+                              const struct onnx_sequence *list)
+{
+        for (int i = 1; i < list->count; i++)
+                if (!type_same_dims(list->room->items[i]->type, list->room->items[0]->type)) {
+                        onnx_unsupported(im, n, "a sequence of texts of several shapes, at a "
+                                                "position that only a run knows");
+                        return NULL;
+                }
+        if (!list->count) {
+                onnx_invalid(im, n, "the sequence is empty");
+                return NULL;
+        }
+        struct value *all = onnx_texts_stack(im, list->room->items, list->count, 0),
+                     *at = compose_one_number(im->c, "the position", n->inputs[1],
+                                              value_element(n->inputs[1]));
+        return all && at ? onnx_texts_new(im, build_gather(&im->b, onnx_texts_bytes(all), at, 0))
+                         : NULL;
+}
+
 bool onnx_import_sequence_at(struct onnx_import *im, struct onnx_node *n)
 {
         struct onnx_sequence *list = sequence(im, n, 0);
         int at;
+        if (only_run_knows(n, list, 1) && list->value.type->of->element == E_STRING)
+                return onnx_want_integer(im, n, 1) && onnx_output(n, 0, texts_at(im, n, list));
         if (only_run_knows(n, list, 1))
                 return onnx_want_integer(im, n, 1) &&
                        onnx_output(n, 0, onnx_stack_at(im, n, &list->value, n->inputs[1]));
@@ -316,8 +358,8 @@ bool onnx_import_concat_from_sequence(struct onnx_import *im, struct onnx_node *
         if (list->stack)
                 return onnx_output(n, 0, onnx_stack_concat(im, n, &list->value, axis, fresh));
         return onnx_output(n, 0,
-                           fresh ? compose_stack(im->c, items, list->count, axis)
-                                 : compose_concat(im->c, items, list->count, axis));
+                           fresh ? onnx_texts_stack(im, items, list->count, axis)
+                                 : onnx_texts_concat(im, items, list->count, axis));
 }
 
 /* ---- optionals ---- */

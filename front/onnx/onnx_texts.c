@@ -159,7 +159,7 @@ bool onnx_strings(struct onnx_import *im, struct onnx_node *n, const char *name,
 
 /* ---- operators that move texts ---- */
 
-enum texts_how { TAKEN, MOVED, READ, LATER, REFUSED };
+enum texts_how { TAKEN, MOVED, FILLED, READ, LATER, REFUSED };
 
 static enum texts_how how_of(const struct onnx_row *row)
 {
@@ -215,16 +215,23 @@ static struct value *texts_of(struct onnx_import *im, const struct onnx_node *n,
 
 /* Returns all texts among the inputs one after the other, <texts x width>, and puts the numbers
  * that stand for them in their place. */
-static struct value *take_numbers(struct onnx_import *im, struct onnx_node *n)
+static struct value *take_numbers(struct onnx_import *im, struct onnx_node *n, bool filled)
 {
-        struct value **parts = arena_array(im->arena, (size_t)n->input_count, sizeof *parts);
-        int64_t width = 1, first = 0;
+        struct value **parts = arena_array(im->arena, (size_t)n->input_count + 1, sizeof *parts);
+        int64_t width = 1, first = filled;
         int count = 0;
         for (int i = 0; i < n->input_count; i++)
                 if (onnx_is_texts(n->inputs[i])) {
                         const struct value *bytes = onnx_texts_bytes(n->inputs[i]);
                         width = compose_max(width, value_extent(bytes, value_rank(bytes) - 1));
                 }
+        if (filled) {
+                const dim_t dims[2] = { dim_of(1), dim_of(width) };
+                const struct type *t = compose_type(im->c, E_U8, 2, dims);
+                if (!t)
+                        return NULL;
+                parts[count++] = constant_number(im->m, t, 0);
+        }
         for (int i = 0; i < n->input_count; i++) {
                 if (!onnx_is_texts(n->inputs[i]))
                         continue;
@@ -242,6 +249,18 @@ static struct value *take_numbers(struct onnx_import *im, struct onnx_node *n)
         return compose_concat(im->c, parts, count, 0);
 }
 
+/* Checks that texts are put where others were, not added to them. */
+static bool no_reduction(struct onnx_import *im, struct onnx_node *n)
+{
+        static const char none[] = "none";
+        const ProtobufCBinaryData *given;
+        int count;
+
+        return onnx_strings(im, n, "reduction", &given, &count) &&
+               (!count || (given->len == sizeof none - 1 && !memcmp(given->data, none, given->len)) ||
+                onnx_invalid(im, n, "a reduction of texts"));
+}
+
 static bool import_moved(struct onnx_import *im, struct onnx_node *n, enum texts_how how)
 {
         struct value **given = n->inputs;
@@ -252,11 +271,13 @@ static bool import_moved(struct onnx_import *im, struct onnx_node *n, enum texts
                 n->declared[i] = declared[i] && declared[i]->element == E_STRING
                                          ? type_with_element(im->m, declared[i], E_I64)
                                          : declared[i];
-        struct value *table = take_numbers(im, n);
+        if (!no_reduction(im, n))
+                return false;
+        struct value *table = take_numbers(im, n, how == FILLED);
         bool ok = table && n->row->import(im, n);
         n->inputs = given;
         n->declared = declared;
-        for (int i = 0; ok && how == MOVED && i < n->output_count; i++) {
+        for (int i = 0; ok && how != READ && i < n->output_count; i++) {
                 if (!n->outputs[i])
                         continue;
                 n->outputs[i] = onnx_texts_new(im, texts_of(im, n, table, n->outputs[i]));

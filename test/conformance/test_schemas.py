@@ -27,6 +27,11 @@ GRAPHS = {AttributeProto.GRAPH, AttributeProto.GRAPHS}
 INVALID = {
     r"(GlobalAveragePool|GlobalMaxPool|GlobalLpPool|InstanceNormalization) .*of rank \d, want": "images have a dimension of samples, and one of channels",
     r"pads\[\d\] is \d for a window of extent": "a window that lies outside of the image has nothing to take",
+    r"axis -?\d+ in a tensor of rank 0|^BatchNormalization .*(of rank 0|the scale is .* for an input <4 x f..>)": "a number has no axes, and no channels",
+    r"the axes 0, 2, 3 of a tensor of rank": "these are not there",
+    r"^Clip .*want one element": "it is one number",
+    r"^Resize .*(of rank 0, want 1|scales has \d values|both scales and sizes)": "one of both, of which each axis has one",
+    r"^PRelu 6 .*the slope is|^PRelu 6 .*slope is": "before opset 7 nothing but a channel's slope is broadcast",
     r"^TfIdfVectorizer .*of string, and the pool is not": "no n-gram can be in it",
     r"^TreeEnsemble\w+ .*nodes_treeids is missing": "there is no tree",
 }

@@ -412,7 +412,7 @@ def test_29_loops_that_do_not_fit(tmp_path):
     bad(loop_body(inputs=[value("i", (), I64), value("cond", (), B)]), "'loop' (Loop")
     bad(loop_body(outputs=("again", "nowhere")), "nowhere")
     bad(loop_body([node("Add", ["v", "p"], ["q"]), node("Neg", ["q"], ["p"])], ("again", "p")), "cycle")
-    bad(loop_body([node("Flatten", ["v"], ["f"], axis=0)], ("again", "f")), "carried value 0", (4,))
+    bad(loop_body([node("ReduceSum", ["v"], ["s"], keepdims=0), node("Less", ["s", "s"], ["more"]), node("Flatten", ["v"], ["f"], axis=0)], ("more", "f")), "a carried value", (4,))
     bad(loop_body(outputs=("v", "v2")), "condition")
     bad(loop_body(), "'loop' (Loop", inputs=("n", "c", "x", "x"))
     bad(loop_body(), "'loop' (Loop", outputs=("y", "z"))
