@@ -4,7 +4,8 @@ second one by onnxruntime, in turn on one thread, by processor time.
 
 NAME is bert, gpt_prefill or gpt_step, of the zoo with LAYERS layers (4) and what the optimizer saves of it; or decoder, state.py's step behind
 1,023 positions with state, plain, and with the operator Attention in place of its products, as the optimizer writes it for exports of
-GPT-2. Prints medians in milliseconds, and medians of each round's ratios."""
+GPT-2; or llama, a step of llama_model.py's behind 1,023 positions, of which the plain form has attention, rotary embeddings and normalizations in
+standard operators, by the same products of weights in 4 bits. Prints medians in milliseconds, and medians of each round's ratios."""
 import functools
 import pathlib
 import statistics
@@ -20,6 +21,8 @@ from onnx import TensorProto, helper
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE.parents[1] / "python"), str(HERE)]
 import dnncc  # noqa: E402
+import llama_model  # noqa: E402
+import llama_shape  # noqa: E402
 import state  # noqa: E402
 import zoo  # noqa: E402
 from zoo import graph, sequences  # noqa: E402
@@ -123,10 +126,75 @@ def decoder_calls(layers, folder):
     return [*calls, peer(fused, {"ids": ids, **{f"past.{name}": array for name, array in joined.items()}})]
 
 
+# ---- a step of a model with weights in 4 bits ----
+
+class Plain(llama_model.Llama):
+    """attention and normalizations in standard operators"""
+
+    def standard(self, op, *inputs, outputs=1, **attributes):
+        self.made = getattr(self, "made", 0) + 1
+        names = [f"plain{self.made}.{k}" for k in range(outputs)]
+        self.node(op, list(inputs), names, "", **attributes)
+        return names[0] if outputs == 1 else names
+
+    def prepare(self):
+        total = self.standard("Squeeze", "extent")
+        rows = self.standard("Squeeze", self.standard("Gather", self.standard("Shape", "input_ids"), np.array([1])))
+        first = self.standard("Sub", total, rows)
+        queries, keys = self.standard("Range", first, total, np.array(1)), self.standard("Range", np.array(0), total, np.array(1))
+        seen = self.standard("LessOrEqual", keys, self.standard("Unsqueeze", queries, np.array([1])))
+        self.mask = self.standard("Where", seen, np.float32(0), np.float32(-np.inf))
+        self.turns = [self.standard("Gather", table, queries) for table in ("cosine", "sine")]
+
+    def turned(self, x):
+        low, high = self.standard("Split", x, outputs=2, axis=-1, num_outputs=2)
+        cosine, sine = self.turns
+        return self.standard("Concat", self.standard("Sub", self.standard("Mul", low, cosine), self.standard("Mul", high, sine)),
+                             self.standard("Add", self.standard("Mul", high, cosine), self.standard("Mul", low, sine)), axis=-1)
+
+    def attention(self, both, past, present, i):
+        q, k, v = self.standard("Split", both, np.array([self.heads * self.size, self.groups * self.size, self.groups * self.size]), outputs=3, axis=-1)
+        q, k, v = (self.standard("Transpose", self.standard("Reshape", x, np.array([1, -1, heads, self.size])), perm=[0, 2, 1, 3])
+                   for x, heads in ((q, self.heads), (k, self.groups), (v, self.groups)))
+        q, k = self.turned(q), self.turned(k)
+        k, v = (self.node("Concat", [old, x], [new], "", axis=2) for old, x, new in zip(past, (k, v), present))
+        q = self.standard("Reshape", q, np.array([1, self.groups, self.heads // self.groups, -1, self.size]))
+        k, v = (self.standard("Unsqueeze", x, np.array([2])) for x in (k, v))
+        scores = self.standard("Mul", self.standard("MatMul", q, self.standard("Transpose", k, perm=[0, 1, 2, 4, 3])), np.float32(self.size ** -.5))
+        y = self.standard("MatMul", self.standard("Softmax", self.standard("Add", scores, self.mask), axis=-1), v)
+        y = self.standard("Transpose", self.standard("Reshape", y, np.array([1, self.heads, -1, self.size])), perm=[0, 2, 1, 3])
+        return self.standard("Reshape", y, np.array([1, -1, self.heads * self.size]))
+
+    def norm(self, kept, y, name):
+        kept = self.standard("Add", kept, y)
+        square = self.standard("ReduceMean", self.standard("Mul", kept, kept), np.array([-1]))
+        return self.standard("Mul", self.standard("Div", kept, self.standard("Sqrt", self.standard("Add", square, np.float32(1e-6)))), np.ones(self.width, np.float32)), kept
+
+
+def llama_calls(layers, folder):
+    plain, fused, last = folder / "plain.onnx", folder / "fused.onnx", state.POSITIONS - 1
+    names = Plain(layers, tokens=2048).save(plain)
+    llama_model.Llama(layers, tokens=2048).save(fused)
+    rng, calls = np.random.default_rng(1), []
+    caches = {name: rng.standard_normal((1, llama_shape.GROUPS, last, llama_shape.SIZE), np.float32) for name in names}
+    ids, mask = np.array([[7]]), np.ones((1, last + 1), np.int64)
+    for path in (plain, fused):
+        sequence = dnncc.compile(path, dim={"N": 1, "P": f"0..{last}", "T": "P+N"}, state={"past_key_values.*": "present.*"}, target="native").sequence()
+        sequence["P"] = last
+        for name, array in caches.items():
+            sequence[f"past_key_values.{name}"][...] = array
+
+        def call(sequence=sequence):
+            sequence["P"] = last
+            return first(sequence(ids, mask))
+        calls.append(call)
+    return [*calls, peer(fused, {"input_ids": ids, "attention_mask": mask, **{f"past_key_values.{name}": array for name, array in caches.items()}})]
+
+
 def main(name, layers=4, rounds=15):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        calls = decoder_calls(int(layers), folder) if name == "decoder" else zoo_calls(name, int(layers), folder)
+        calls = {"decoder": decoder_calls, "llama": llama_calls}[name](int(layers), folder) if name in ("decoder", "llama") else zoo_calls(name, int(layers), folder)
         results = [call() for call in calls]
         times = [[] for _ in calls]
         for _ in range(int(rounds)):

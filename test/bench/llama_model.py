@@ -31,11 +31,14 @@ class Llama:
         scales = (self.rng.random((columns * blocks), np.float32) + np.float32(.5)) * np.float32(.2 / rows ** .5)
         return self.node("MatMulNBits", [x, weights, scales], [name], K=rows, N=columns, bits=4, block_size=BLOCK, accuracy_level=self.accuracy)
 
+    def attention(self, both, past, present, i):
+        return self.node("GroupQueryAttention", [both, "", "", *past, "seqlens", "total", "cosine", "sine"], [f"attended{i}", *present],
+                         num_heads=self.heads, kv_num_heads=self.groups, do_rotary=1, scale=self.size ** -.5, local_window_size=-1)
+
     def layer(self, x, kept, i):
         past, present = ([f"{which}.{i}.{part}" for part in ("key", "value")] for which in ("past_key_values", "present"))
         both = self.dense(x, f"qkv{i}", self.width, (self.heads + 2 * self.groups) * self.size)
-        y = self.node("GroupQueryAttention", [both, "", "", *past, "seqlens", "total", "cosine", "sine"], [f"attended{i}", *present],
-                      num_heads=self.heads, kv_num_heads=self.groups, do_rotary=1, scale=self.size ** -.5, local_window_size=-1)
+        y = self.attention(both, past, present, i)
         y = self.dense(y, f"o{i}", self.heads * self.size, self.width)
         x, kept = self.norm(kept, y, f"inner{i}")
         gate, up = (self.dense(x, f"{name}{i}", self.width, self.hidden) for name in ("gate", "up"))
@@ -47,6 +50,9 @@ class Llama:
         self.node("SkipSimplifiedLayerNormalization", [kept, y, np.ones(self.width, np.float32)], [name, "", "", name + ".sum"], epsilon=1e-6)
         return name, name + ".sum"
 
+    def prepare(self):
+        """nodes before the layers"""
+
     def save(self, path):
         """saves the model, whose layers' caches have the names that are returned"""
         int32 = TensorProto.INT32
@@ -57,6 +63,7 @@ class Llama:
         counted = self.node("Sub", [self.node("ReduceSum", ["attention_mask", np.array([1])], ["sum"], ""), np.array([1])], ["last"], "")
         self.node("Cast", [counted], ["seqlens"], "", to=int32)
         kept = self.node("Gather", [(self.rng.standard_normal((self.tokens, self.width), np.float32)), "input_ids"], ["embedded"], "", axis=0)
+        self.prepare()
         x = self.node("SimplifiedLayerNormalization", [kept, np.ones(self.width, np.float32)], ["first"], "", axis=-1, epsilon=1e-6)
         for i in range(self.layers):
             x, kept = self.layer(x, kept, i)

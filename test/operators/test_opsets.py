@@ -20,7 +20,7 @@ from onnx.reference import ReferenceEvaluator
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 
-NEWEST = 26
+NEWEST = 27
 F32, F64, F16, I8, I16, I32, I64 = (np.float32, np.float64, np.float16, np.int8, np.int16, np.int32, np.int64)
 U8, U16, U32, U64 = np.uint8, np.uint16, np.uint32, np.uint64
 INTEGERS = [I8, I16, I32, I64, U8, U16, U32, U64]
