@@ -12,7 +12,7 @@
 #include "base/suggest.h"
 #include "base/file.h"
 
-enum { IR_OLDEST = 3, IR_NEWEST = 13 };
+enum { IR_OLDEST = 3, IR_NEWEST = 13, IR_SOME_DAY = 99 };     /* Beyond it, files are damaged. */
 
 /* ---- unpacking ---- */
 
@@ -54,16 +54,18 @@ static ProtobufCMessage *unpack(struct onnx_import *im, const ProtobufCMessageDe
 static bool check_head(struct onnx_import *im, struct onnx_frame *frame)
 {
         const Onnx__ModelProto *proto = im->model->proto;
-        if (!proto->has_ir_version || proto->ir_version < 1 || proto->ir_version > IR_NEWEST)
+        if (!proto->has_ir_version || proto->ir_version < 1 || proto->ir_version > IR_SOME_DAY)
                 return onnx_error(im,
                                   "IR version %" PRId64
                                   " of the ONNX format, %d to %d are supported",
                                   proto->ir_version, IR_OLDEST, IR_NEWEST);
-        if (proto->ir_version < IR_OLDEST) {
+        if (proto->ir_version < IR_OLDEST || proto->ir_version > IR_NEWEST) {
+                const bool old = proto->ir_version < IR_OLDEST;
                 diag_error(im->diag, EXIT_UNSUPPORTED,
                            "IR version %" PRId64
-                           " of the ONNX format, %d is the oldest that is supported",
-                           proto->ir_version, IR_OLDEST);
+                           " of the ONNX format, %d is the %s that is supported",
+                           proto->ir_version, old ? IR_OLDEST : IR_NEWEST,
+                           old ? "oldest" : "newest");
                 return false;
         }
         if (!onnx_opsets(im, &frame->opsets, proto->opset_import, proto->n_opset_import,

@@ -153,10 +153,10 @@ def draw(count, *kinds):
             kind(generator)
 
 
-def group_test(groups, sample, how=HOW):
-    """the test that checks each group in each way, of which the tier check takes `sample`"""
+def group_test(groups, sample, how=HOW, sampled=None):
+    """the test that checks each group in each way, of which the tier check takes `sample`; sampled: the groups, with marks"""
     @pytest.mark.parametrize("how", how)
-    @pytest.mark.parametrize("group", groups, ids=group_name)
+    @pytest.mark.parametrize("group", sampled or groups, ids=group_name)
     @pytest.mark.slow
     @pytest.mark.sample(sample)
     def test_group(group, how):

@@ -186,7 +186,12 @@ def quantizers(r):
 
 draw(DRAWS, gelus, skipped, gated, products, convolutions, moved, quantized_maps, quantized_parts, quantized_pools, quantizers)
 
-test_group = group_test(GROUPS, 6)
+def sampled(groups, n):
+    """all of them, of which the tiers below `all` take one of n"""
+    return [group if k % n == 0 else pytest.param(group, marks=pytest.mark.long) for k, group in enumerate(groups)]
+
+
+test_group = group_test(GROUPS, 6, sampled=sampled(GROUPS, 4))
 
 
 # ---- the same in other element types ----
@@ -246,9 +251,9 @@ REFUSED = {"SkipLayerNormalization float64", "SkipSimplifiedLayerNormalization f
 
 
 @pytest.mark.parametrize("how", HOW)
-@pytest.mark.parametrize("group", OTHERS, ids=group_name)
+@pytest.mark.parametrize("group", sampled(OTHERS, 12), ids=group_name)
 @pytest.mark.slow
-@pytest.mark.sample(12)
+@pytest.mark.sample(3)
 def test_other_types(group, how):
     cases = [c for c in OTHERS[group] if computed(c)]
     assert cases or group[0] in REFUSED

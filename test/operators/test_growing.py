@@ -106,7 +106,7 @@ def test_decoding(tmp_path):
     compare(tmp_path, [{"ids": R.integers(0, 7, 2), "end": np.array(end)} for end in (*range(7), 99)])
 
 
-@pytest.mark.slow
+@pytest.mark.long
 def test_two_loops(tmp_path):
     """one in the other: both add to what they carry"""
     inner = helper.make_graph([node("Concat", ["u", "x"], ["u2"], axis=0), node("Identity", ["h"], ["h2"])], "inner", [value("k", I64, []), value("h", B, []), value("u", F, [None])],
