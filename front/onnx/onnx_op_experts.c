@@ -112,7 +112,7 @@ static bool layer_read(struct onnx_import *im, struct onnx_node *n, int at, int 
  * points, router_weights, ... */
 bool onnx_import_quantized_experts(struct onnx_import *im, struct onnx_node *n)
 {
-        static const char *const kinds[] = { "int", NULL };
+        static const char *const kinds[] = { "int", "fp4", "nvfp4", "fp8", "wfp4afp8", NULL };
         struct compose_experts x = { .x = n->inputs[0],
                                      .router = onnx_input(n, 1),
                                      .mix = onnx_input(n, 14) };
@@ -130,8 +130,9 @@ bool onnx_import_quantized_experts(struct onnx_import *im, struct onnx_node *n)
             !layer_read(im, n, 5, 12, "fc2_expert_weight_bits", bits, block, &x.second) ||
             !layer_read(im, n, 8, 13, "fc3_expert_weight_bits", bits, block, &x.third))
                 return false;
-        if (packed > 0)
-                return onnx_unsupported(im, n, "weights that are packed for a device");
+        if (packed > 0 || kind)
+                return onnx_unsupported(im, n, kind ? "a quant_type of devices alone"
+                                                    : "weights that are packed for a device");
         for (int i = 15; i < n->input_count; i++)
                 if (n->inputs[i])
                         return onnx_unsupported(im, n, "scales of activations");

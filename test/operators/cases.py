@@ -21,6 +21,7 @@ from test_opsets import F16, F32, element  # noqa: E402
 
 BF16 = np.dtype(ml_dtypes.bfloat16)
 HOW = ["generic", "x86-64-v3", "interpreted"]       # the ways in which a model runs
+FIRST = [HOW[0], *(pytest.param(how, marks=pytest.mark.long) for how in HOW[1:])]      # of which the tiers below `all` take the first
 
 Case = collections.namedtuple("Case", "op inputs constants outputs attributes expect title slack", defaults=[0])
 

@@ -7,13 +7,12 @@ import sys
 
 import numpy as np
 import onnx
-import pytest
 from onnx import helper, numpy_helper
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import dnncc  # noqa: E402
-from cases import check, collection, group_name  # noqa: E402
+from cases import FIRST, collection, group_test  # noqa: E402
 from test_opsets import F32, F64, I8, I32, I64, U8, x  # noqa: E402
 
 DRAWS = 30
@@ -217,7 +216,4 @@ def test_sparse_matmul(tmp_path):
         np.testing.assert_allclose(dnncc.run_host(dnncc.build_host(tmp_path), [given])[0], want, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-def test_group(group):
-    check(group, GROUPS[group])
+test_group = group_test(GROUPS, 1, FIRST)

@@ -8,10 +8,9 @@ import sys
 import numpy as np
 import onnx
 import onnxruntime
-import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import Case, check, collection, group_name, model_of, node_of, onnxruntime_of  # noqa: E402
+from cases import FIRST, Case, collection, group_test, model_of, node_of, onnxruntime_of  # noqa: E402
 from test_opsets import F16, F32, I16, I32, I64, I8, U8, x  # noqa: E402
 
 DRAWS = 30
@@ -266,7 +265,4 @@ for number, draw in enumerate((bnb4, integer16, causal, rotary, embedding, mixtu
         draw(generator)
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-def test_group(group):
-    check(group, GROUPS[group])
+test_group = group_test(GROUPS, 1, FIRST)

@@ -6,10 +6,9 @@ import random
 import sys
 
 import numpy as np
-import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import check, collection, group_name  # noqa: E402
+from cases import FIRST, collection, group_test  # noqa: E402
 from test_opsets import F32, I32, I64, x  # noqa: E402
 
 DRAWS = 30
@@ -99,7 +98,4 @@ for place, draw in enumerate((causal, router, hashed, delta_net)):
         draw(generator)
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-def test_group(group):
-    check(group, GROUPS[group])
+test_group = group_test(GROUPS, 1, FIRST)

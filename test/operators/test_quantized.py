@@ -12,9 +12,10 @@ import onnxruntime
 import pytest
 from onnx import helper, numpy_helper
 
-sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent), str(pathlib.Path(__file__).resolve().parents[1] / "support")]
 import dnncc  # noqa: E402
 import processor  # noqa: E402
+from cases import ran  # noqa: E402
 from quantized import convolve, decode, ends, numbers, onnxruntime_saturates, saturate, wide  # noqa: E402
 
 DOMAIN, INTS = "com.microsoft", onnx.AttributeProto.INTS
@@ -482,13 +483,16 @@ def compare(cases, outputs, by, slack=0):
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("target", [*TARGETS, pytest.param("interpreted", marks=pytest.mark.long)])
 @pytest.mark.parametrize("op", list(CASES))
 @pytest.mark.sample(4)
 def test_reference(op, target, tmp_path):
-    processor.require(target)
     model, given = build(CASES[op])
     onnx.save(model, tmp_path / "model.onnx")
+    if target == "interpreted":
+        compare(CASES[op], ran(tmp_path / "model.onnx", tmp_path, list(given.values()), target), "dnncc")
+        return
+    processor.require(target)
     dnncc.compile_model(tmp_path / "model.onnx", tmp_path, [f"--target={target}"])
     flags = dnncc.SANITIZE if target == "generic" else ["-O1"]
     compare(CASES[op], dnncc.run_host(dnncc.build_host(tmp_path, flags), list(given.values())), "dnncc")

@@ -6,10 +6,9 @@ import random
 import sys
 
 import numpy as np
-import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
-from cases import check, collection, group_name, onnxruntime_of  # noqa: E402
+from cases import FIRST, collection, group_test, onnxruntime_of  # noqa: E402
 from test_opsets import F32, I32, I64, x  # noqa: E402
 
 DRAWS = 30
@@ -195,7 +194,4 @@ for number, draw in enumerate((attention, multi_head_attention, grouped, rotary,
         draw(generator)
 
 
-@pytest.mark.parametrize("group", GROUPS, ids=group_name)
-@pytest.mark.slow
-def test_group(group):
-    check(group, GROUPS[group])
+test_group = group_test(GROUPS, 1, FIRST)

@@ -77,3 +77,11 @@ def test_refused(counts, capacity, text, tmp_path):
     given, more, _ = operands_of(random.Random(0), 1)
     code, said = refused(tmp_path, "GatedDeltaNet", [*given[:9], counts], **{**more, "state_update_capacity": capacity})
     assert code == 3 and text in said, said
+
+
+@pytest.mark.parametrize("kind", ["fp4", "nvfp4", "fp8", "wfp4afp8"])
+def test_of_devices(kind, tmp_path):
+    """onnxruntime has these on GPUs alone, and on processors takes such weights for integers"""
+    given = [np.zeros((1, 32), F32), np.zeros((1, 2), F32), np.zeros((2, 32, 16), U8), np.ones((2, 32), F32), None, np.zeros((2, 32, 16), U8), np.ones((2, 32), F32)]
+    code, said = refused(tmp_path, "QMoE", given, quant_type=kind)
+    assert code == 4 and "a quant_type of devices alone" in said, said
