@@ -454,12 +454,11 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, struct loop
 
 /* ---- iterations one after the other ---- */
 
-/* Does it carry sequences, or texts, which mostly become longer? */
 static bool carries_lists(const struct onnx_node *n)
 {
         bool any = false;
         for (int i = 2; i < n->input_count; i++)
-                any |= n->inputs[i]->type->kind != TYPE_TENSOR || onnx_is_texts(n->inputs[i]);
+                any |= n->inputs[i]->type->kind != TYPE_TENSOR;
         return any;
 }
 
@@ -623,7 +622,7 @@ static bool grow(struct onnx_import *im, struct onnx_node *n, struct looping *l,
  * it is imported anew until that is so. */
 static bool build_fitting(struct onnx_import *im, struct onnx_node *n, struct looping *l)
 {
-        enum { TRIES = 6 };
+        enum { LONGER_TRIES = 2, TRIES = 6 };
         struct amount trip[AMOUNTS_MAX];
         bool done;
         int count;
@@ -646,6 +645,11 @@ static bool build_fitting(struct onnx_import *im, struct onnx_node *n, struct lo
                 onnx_take_back(im, &mark);
                 if (l->changed && !grow(im, n, l, &done))
                         return done;
+                bool runs = false;
+                if (l->longer && i == LONGER_TRIES && unrolled(im, n, l, &runs))
+                        return true;
+                if (l->longer && i == LONGER_TRIES && !runs)
+                        return false;
                 for (int k = 0; k < l->carried; k++)
                         if (l->is_list[k])
                                 l->forms[k] = l->wanted[k];
