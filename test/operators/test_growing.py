@@ -118,6 +118,17 @@ def test_two_loops(tmp_path):
         compare(tmp_path, [{"a": floats(1), "x": floats(2), **given}], [] if trips else ["--dim=len=0..20"])
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("trips", ["of a run", "known"])
+def test_extents_of_a_run(tmp_path, trips):
+    """a run gives the first extent, and how much is added"""
+    known = trips == "known"
+    save(tmp_path / "m.onnx", [node("Loop", ["n", "", "a"], ["y"], body=body(GROW, [TENSOR]))], [*([] if known else [value("n", I64, [])]), value("a", F, ["A"]), value("x", F, ["X"])],
+         [value("y", F, ["len"])], {"n": 3} if known else {})
+    feeds = [{**({} if known else {"n": np.array(n)}), "a": floats(a), "x": floats(x)} for n, a, x in ((3, 1, 4), (0, 2, 2), (2, 4, 1))]
+    compare(tmp_path, feeds, ["--dim=A=1..4", "--dim=X=1..4", *([] if known else ["--dim=len=0..20"])])
+
+
 REFUSED = {
     "no bound": (body(GROW, [TENSOR]), [value("n", I64, []), value("a", F, [2]), value("x", F, [3])], "a", "bound it by --dim len=0..512"),
     "doubled": (body([node("Concat", ["t", "t"], ["more"], axis=0), node("ReduceSum", ["more"], ["s"], keepdims=0), node("Less", ["s", "a0"], ["below"])], [TENSOR], go="below"),

@@ -129,6 +129,13 @@ def test_refused(tmp_path, name):
     assert done.returncode == dnncc.UNSUPPORTED and text in done.stderr, done.stderr
 
 
+def test_input_of_any_length(tmp_path):
+    """how many items an input has, and of which shapes, an option says"""
+    save(tmp_path / "m.onnx", [node("SequenceAt", ["s", "zero"], ["y"])], [sequence("s", [2])], [value("y", S, [2])], {"zero": 0})
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-o", tmp_path / "m.c"])
+    assert done.returncode == dnncc.UNSUPPORTED and "input 's' is a sequence, which is supported where its shapes are stated: add --input s=2x3:2x3" in done.stderr, done.stderr
+
+
 def test_reduction(tmp_path):
     """texts are not added"""
     nodes = [node("ScatterND", ["x", "i", "u"], ["y"], reduction="add")]
