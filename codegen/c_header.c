@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the header of the generated code, which says how it is called. */
 #include "codegen/c_machine.h"
+#include "codegen/footprint.h"
 
 #include <string.h>
 
@@ -355,6 +356,27 @@ static void put_workspace(struct c_writer *w)
         }
 }
 
+/* What else a device must have room for: known of code without vectors, whose registers are those
+ * that all small processors have. */
+static void put_footprint(struct c_writer *w)
+{
+        if (w->machine || c_levels_vectors(w) < w->level_count || w->level_count > 1)
+                return;
+        const struct footprint f = footprint_program(w->p);
+        int64_t constants = 0;
+        for (size_t i = 0; i < w->constant_count; i++)
+                constants += w->constants[i].buffer->extent *
+                             element_info[w->constants[i].buffer->element].bytes;
+        text_add(w->out,
+                 "\n/* Also bytes: constants; code, as gcc -O2 makes it for Cortex-M (an estimate); "
+                 "and the stack below the\n"
+                 " * caller of run, at most, by gcc and clang at -O2. */\n");
+        c_line(w, "#define %s %lldu", c_macro(w, "CONSTANTS_SIZE"), (long long)constants);
+        c_line(w, "#define %s %lldu", c_macro(w, "CODE_ESTIMATE"), (long long)f.code);
+        c_line(w, "#define %s (%lldu + %lldu * sizeof(void *))", c_macro(w, "STACK_SIZE"),
+               (long long)f.stack_bytes, (long long)f.stack_words);
+}
+
 static void put_program(struct c_writer *w)
 {
         if (!w->machine)
@@ -548,6 +570,7 @@ void c_header(struct c_writer *w, struct text *out)
                                                    : "#include <stdint.h>\n");
         text_add(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         put_workspace(w);
+        put_footprint(w);
         put_program(w);
         put_weights(w);
         c_state_header(w);

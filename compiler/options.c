@@ -43,6 +43,8 @@ const struct options options_preset = {
         .threads = 1,
         .max_ram = -1,
         .max_consts = -1,
+        .max_stack = -1,
+        .max_flash = -1,
         .activation_memory = -1,
         .target = "generic",
 };

@@ -191,7 +191,7 @@ bool report_budgets(struct run *run)
                                                constants)
                                 : "--quantize-weights=TYPE (--quantize-weights=help lists them), "
                                   "or --passes=+byte_weights");
-        return run->diag.code != EXIT_BUDGET;
+        return report_footprint(run) && run->diag.code != EXIT_BUDGET;
 }
 
 static void add_call(struct loop_stmt *s, void *context)

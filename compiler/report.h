@@ -43,7 +43,9 @@ struct report_bench { double seconds; struct harness_times whole, each; bool kno
 
 int64_t report_ram(const struct loop_program *p);        /* Returns the bytes of the workspace and
                                                           * all regions. */
-bool report_budgets(struct run *run);                     /* Checks --max-ram and --max-consts. */
+bool report_budgets(struct run *run);                     /* Checks all budgets. */
+bool report_footprint(struct run *run);                   /* Checks --max-stack and --max-flash
+                                                           * (report_footprint.c). */
 void report_stats(struct run *run);                       /* Prints sizes, for --stats. */
 void report_json(struct run *run, FILE *out);             /* Writes --report=FILE.json. */
 void report_page(struct run *run, FILE *out);             /* Writes --report=FILE.html. */

@@ -18,8 +18,10 @@ def on_board(model, board, options, target="generic"):
         pytest.skip(f"no {', no '.join(missing)}")
     row = boards.measure(model, board, boards.target_of(board, target), options)
     assert not row.failed, row
-    painted, counted = row.stack
-    assert painted <= counted + HELPERS, row
+    painted, counted, bound = row.stack
+    assert painted <= counted + HELPERS and (not bound or bound <= 2 * counted + 400), row
+    if row.code and board == "m4":
+        assert 0.6 * row.text < row.code < 1.5 * row.text, row
     return row
 
 

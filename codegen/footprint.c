@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/* The constants below were fitted to what gcc 12 -O2 makes of the kernels of nine models, with and
+ * without --requantize=integer, --max-ram and -O0, for Cortex-M0, M4 and RV32IMAC (1443 functions):
+ * no frame is larger than the bound, which is 68 bytes above it on average. Code is that of
+ * Thumb-2; a model's is within a quarter of the estimate. */
+#include "codegen/footprint.h"
+
+#include <stdlib.h>
+
+#include "base/store.h"
+
+enum {
+        /* bytes of code */
+        CODE_LOAD = 26, CODE_LOOP = 18, CODE_STATEMENT = 2, CODE_FUNCTION = 8,
+        CODE_LIBRARY = 150,             /* of a call of the math library, which is inlined */
+        CODE_CALL = 16, CODE_RUN = 80,  /* of run: for each call, and for its checks */
+        /* words of stack */
+        STACK_PARAMETER = 8, STACK_FUNCTION = 3, STACK_RUN = 12,
+        STACK_LIBRARY = 20              /* what compilers call: floats, divisions */
+};
+
+struct walk {
+        struct arena *arena;
+        int64_t arrays;                 /* bytes */
+        int loads, loops, statements, calls;
+        /* Of each variable, by its number: the first and last statement that needs it. */
+        int *first, *last;
+        int64_t *words;
+        int count, at;
+};
+
+static int64_t words_of(const struct loop_variable *v)
+{
+        const int64_t entries = v->rows > 0 ? (int64_t)v->rows * v->columns : 1;
+        const bool wide = v->type.element != E_INDEX && element_info[v->type.element].bytes > 4;
+        return entries * v->type.lanes * (wide ? 2 : 1);
+}
+
+static void use(struct walk *w, const struct loop_variable *v)
+{
+        const int i = v->number;
+        if (i < 0 || i >= w->count)
+                return;
+        w->words[i] = words_of(v);
+        if (!w->first[i])
+                w->first[i] = w->at;
+        w->last[i] = w->at;
+}
+
+static void count_expression(struct loop_expr *e, void *context)
+{
+        struct walk *w = context;
+        if (e->op == LOOP_VARIABLE || e->op == LOOP_TILE_ENTRY)
+                use(w, e->variable);
+        w->loads += e->op == LOOP_LOAD;
+        w->calls += e->op == LOOP_CALL;
+}
+
+/* What a loop needs from outside it needs to its end. */
+static void close_loop(struct walk *w, int begin)
+{
+        w->at++;
+        for (int i = 0; i < w->count; i++)
+                if (w->first[i] && w->first[i] <= begin && w->last[i] >= begin)
+                        w->last[i] = w->at;
+}
+
+static void count_block(struct walk *w, const struct loop_block *b)
+{
+        for (const struct loop_stmt *s = b->first; s; s = s->next) {
+                const int begin = ++w->at;
+                const bool is_loop = s->kind == STMT_FOR || s->kind == STMT_WHILE;
+                struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+                for (int i = 0; i < 3; i++)
+                        if (exprs[i])
+                                loop_expr_walk(exprs[i], count_expression, w);
+                if (s->variable)
+                        use(w, s->variable);
+                if (s->kind == STMT_ALLOC)
+                        w->arrays += round_up(
+                                s->buffer->extent * element_info[s->buffer->element].bytes, 8);
+                w->loops += is_loop;
+                w->statements++;
+                if (s->body)
+                        count_block(w, s->body);
+                if (s->other)
+                        count_block(w, s->other);
+                if (is_loop)
+                        close_loop(w, begin);
+        }
+}
+
+/* Returns the most words of variables that are needed at one time. */
+static int64_t most_live(const struct walk *w)
+{
+        int64_t *change = arena_array(w->arena, (size_t)w->at + 2, sizeof *change), live = 0,
+                most = 0;
+        for (int i = 0; i < w->count; i++)
+                if (w->first[i]) {
+                        change[w->first[i]] += w->words[i];
+                        change[w->last[i] + 1] -= w->words[i];
+                }
+        for (int i = 0; i <= w->at; i++) {
+                live += change[i];
+                most = live > most ? live : most;
+        }
+        return most;
+}
+
+struct footprint footprint_function(const struct loop_function *f)
+{
+        struct walk w = { .arena = arena_new(), .count = loop_number_variables(f) };
+        const size_t count = (size_t)w.count + 1;
+        w.first = arena_array(w.arena, count, sizeof *w.first);
+        w.last = arena_array(w.arena, count, sizeof *w.last);
+        w.words = arena_array(w.arena, count, sizeof *w.words);
+        count_block(&w, f->body);
+        const int64_t live = most_live(&w);
+        struct footprint found = {
+                .code = (int64_t)CODE_LOAD * w.loads + CODE_LOOP * w.loops +
+                        CODE_STATEMENT * w.statements + CODE_LIBRARY * w.calls + CODE_FUNCTION,
+                .stack_bytes = w.arrays,
+                .stack_words = live + live / 4 +
+                               STACK_PARAMETER * (f->buffer_count + f->scalar_count) +
+                               STACK_FUNCTION,
+        };
+        arena_free(w.arena);
+        return found;
+}
+
+static void add_call(struct loop_stmt *s, void *context)
+{
+        struct footprint *run = context;
+        if (s->kind != STMT_CALL)
+                return;
+        const int64_t parameters = s->function->buffer_count + s->function->scalar_count;
+        run->code += CODE_CALL;
+        if (STACK_RUN + parameters > run->stack_words)
+                run->stack_words = STACK_RUN + parameters;
+}
+
+/* They are compared for a processor of 32 bits. */
+static bool is_deeper(struct footprint a, struct footprint b)
+{
+        return footprint_stack(a, 4) > footprint_stack(b, 4);
+}
+
+struct footprint footprint_program(const struct loop_program *p)
+{
+        struct footprint run = { .stack_words = STACK_RUN }, deepest = { 0 };
+        for (const struct loop_function *f = p->kernels; f; f = f->next) {
+                const struct footprint own = footprint_function(f);
+                run.code += own.code;
+                if (is_deeper(own, deepest))
+                        deepest = own;
+        }
+        run.code += (int64_t)CODE_RUN * p->entry_count;
+        loop_walk_mains(p, add_call, NULL, &run);
+        run.stack_bytes += deepest.stack_bytes;
+        run.stack_words += deepest.stack_words + STACK_LIBRARY;
+        return run;
+}
