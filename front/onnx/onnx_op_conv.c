@@ -36,7 +36,8 @@ bool onnx_import_conv(struct onnx_import *im, struct onnx_node *n)
         return onnx_output(n, 0, conv(im, n));
 }
 
-/* Imports com.microsoft's Conv, to whose result Z is added, before an activation. */
+/* Imports com.microsoft's Conv, to whose result Z is added, before an activation; of variant 1
+ * (Nhwc) images and Z have their channels last. */
 bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
 {
         static const char *const activations[] = {
@@ -48,7 +49,13 @@ bool onnx_import_fused_conv(struct onnx_import *im, struct onnx_node *n)
         if (!onnx_choice(im, n, "activation", activations, -1, &which) ||
             !onnx_floats(im, n, "activation_params", &p, &count))
                 return false;
+        const bool last = onnx_variant(n) == 1;
+        if (last && (!onnx_want_rank(im, n, 0, 3, RANK_MAX) ||
+                     !(n->inputs[0] = compose_move_channels(im->c, n->inputs[0], true))))
+                return false;
         struct value *y = conv(im, n), *sum = onnx_input(n, 3);
+        if (y && last)
+                y = compose_move_channels(im->c, y, false);
         if (!y)
                 return false;
         if (sum && sum->type != y->type)

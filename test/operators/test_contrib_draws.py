@@ -13,7 +13,7 @@ from onnxruntime.capi import onnxruntime_pybind11_state as state
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parents[1] / folder) for folder in ("conformance", "operators")]
 import variants  # noqa: E402
-from cases import HOW, check, collection, draw, expected, group_name, group_test  # noqa: E402
+from cases import HOW, check, collection, draw, expected, group_name, group_test, onnxruntime_of  # noqa: E402
 from test_opsets import F16, F32, F64, I8, I16, I32, I64, U8, U16, x  # noqa: E402
 
 DRAWS = 30
@@ -82,6 +82,11 @@ def products(r):
         put("FusedMatMul", small(r, *lead, *left, dtype=t), small(r, *(lead if r.random() < 0.5 else ()), *right, dtype=t), **more)
 
 
+def moved_last(v, back=False):
+    """an image with its channels last, or first again"""
+    return np.ascontiguousarray(np.moveaxis(v, *((-1, 1) if back else (1, -1))))
+
+
 def convolutions(r):
     dims, groups = r.choice([1, 2, 2, 3]), r.choice([1, 1, 2])
     inputs, outputs = r.choice([1, 3, 4]), groups * r.choice([1, 2, 5])
@@ -93,7 +98,14 @@ def convolutions(r):
     bias = small(r, outputs) if r.random() < 0.7 else None
     after = [1 + (e + a + b - d * (k - 1) - 1) // s for e, a, b, d, k, s in zip(extents, more["pads"][:dims], more["pads"][dims:], more["dilations"], kernel, more["strides"])]
     total = small(r, v.shape[0], outputs, *after) if bias is not None and dims == 2 and r.random() < 0.4 else None
-    put("FusedConv", v, w, bias, total, constants=r.choice([[], [1]]), activation=kind, **({"activation_params": values} if values else {}), **more)
+    more |= {"activation": kind, **({"activation_params": values} if values else {})}
+    put("FusedConv", v, w, bias, total, constants=r.choice([[], [1]]), **more)
+
+    def expect(v, *rest):               # onnxruntime has a kernel for other processors alone
+        rest = [moved_last(p, back=True) if p.ndim == v.ndim and p is not w else p for p in rest]
+        return moved_last(onnxruntime_of(where, "FusedConv", [moved_last(v, back=True), *rest[:1], *([bias] if bias is not None else []), *([rest[-1]] if total is not None else [])], 1, **more)[0])
+    where = ("NhwcFusedConv", "com.microsoft", 1)
+    case(where, "NhwcFusedConv", [moved_last(v), w, *([bias] if bias is not None else []), *([moved_last(total)] if total is not None else [])], expect=expect, **more)
 
 
 def moved(r):
