@@ -21,7 +21,8 @@
 
 enum { SIDE = 4 };                      /* A lane has this many neighbours: words of 4 bytes or
                                          * more. */
-/* Loops between run BETWEEN_MOST times at most, all together; a nest has TERMS_MOST sums or fewer. */
+/* Loops between run BETWEEN_MOST times at most, all together; a nest has TERMS_MOST sums or
+ * fewer. */
 enum { BETWEEN_MOST = 4, TERMS_MOST = 8 };
 /* An innermost loop of more iterations is shared by the lanes as it is: each has SIDE of them. */
 enum { INNER_MOST = SIDE * GRID_LANES };

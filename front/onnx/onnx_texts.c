@@ -256,9 +256,11 @@ static bool no_reduction(struct onnx_import *im, struct onnx_node *n)
         const ProtobufCBinaryData *given;
         int count;
 
-        return onnx_strings(im, n, "reduction", &given, &count) &&
-               (!count || (given->len == sizeof none - 1 && !memcmp(given->data, none, given->len)) ||
-                onnx_invalid(im, n, "a reduction of texts"));
+        if (!onnx_strings(im, n, "reduction", &given, &count))
+                return false;
+        const bool same = count && given->len == strlen(none) &&
+                          !memcmp(given->data, none, given->len);
+        return !count || same || onnx_invalid(im, n, "a reduction of texts");
 }
 
 static bool import_moved(struct onnx_import *im, struct onnx_node *n, enum texts_how how)
