@@ -457,6 +457,12 @@ static bool steps_are_known(const struct kernel_state *s)
                dim_is_static(y->dims[last]);
 }
 
+/* Do blocks of a grid compute the weights, operations of the kernel? */
+static bool computes_weights(const struct kernel_state *s)
+{
+        return s->grid && s->region && value_is_inside(op_operand(s->op, 1), s->region);
+}
+
 /* Finds where the contraction reads its operands and stores its result, through the moves around
  * it. */
 static bool find_access(struct kernel_state *s, struct value *result)
@@ -466,7 +472,8 @@ static bool find_access(struct kernel_state *s, struct value *result)
         bool computes = op_is_static_inside(s->op),
              packed = computes && s->schedule.pack && prologue_find(s);
         if (!(packed || read_border(s) || (computes && prologue_find(s))) ||
-            (weights && !(access_read(s->region, weights, &w) && w.value == weights)) ||
+            (weights && !computes_weights(s) &&
+             !(access_read(s->region, weights, &w) && w.value == weights)) ||
             !access_store(s->region, result, &s->result, &s->y, &s->pad))
                 return false;
         find_pool(s);
@@ -519,6 +526,8 @@ bool state_kernel(struct emit *e, const struct kernel_request *request, struct o
         s->x_start = access_start(e, &s->x);
         s->y_start = access_start(e, &s->y);
         s->xs = s->prologue ? s->xs : emit_parameter(e, s->x.value);
-        s->ws = op->operand_count > 1 ? emit_parameter(e, op_operand(op, 1)) : NULL;
+        s->ws = op->operand_count > 1 && !computes_weights(s)
+                        ? emit_parameter(e, op_operand(op, 1))
+                        : NULL;
         return (s->write_all ? s->write_all(s) : write_tasks(s)) && !e->failed;
 }

@@ -235,7 +235,11 @@ bool warp_tile_of(const struct op *op, const struct target *target, const struct
                                  .bytes = bytes,
                                  .across = 1 };
         const int64_t panels = type_extent(w, 0) / op_int(op, "groups");
-        t->bulk = s->bulk && target_gpu(target)->bulk_copies && panels % t->panels == 0;
+        const bool computed = !is_from_memory(op, op_operand(op, 1));
+        if (computed && (!warps_computed(op, target) || panels % t->panels))
+                return false;
+        t->bulk = s->bulk && !computed && target_gpu(target)->bulk_copies &&
+                  panels % t->panels == 0;
         /* With parts or whole rows another phase adds the residual, which has other shared
          * memory. */
         t->added = t->parts > 1 || s->row_clusters ? 0 : added_bytes(op, t);
@@ -350,7 +354,7 @@ void warps_copy_first(struct warps *w, int64_t count)
 {
         struct emit *e = w->s.e;
         const bool dependent = target_has_dependent_launch(w->s.target) &&
-                               value_is_constant(op_operand(w->s.op, 1));
+                               (w->computed || value_is_constant(op_operand(w->s.op, 1)));
         for (int both = !dependent; both < 2; both++) {
                 const bool of_w = !both || !dependent, bulk = of_w && w->tile.bulk;
                 struct loop_expr *iteration =
@@ -625,7 +629,8 @@ static bool write_blocks(struct kernel_state *s)
         w->sums->columns = t->vectors;
         w->sums->warps = warps_count(w);
         w->xs = warps_shared(w, "xs", s->xs->element, t->stages * warps_x_stage(t));
-        w->ws = warps_shared(w, "ws", s->ws->element, t->stages * warps_w_stage(t));
+        w->ws = warps_shared(w, "ws", element_storage(op_operand(s->op, 1)->type->element),
+                             t->stages * warps_w_stage(t));
         if (t->added) {
                 const struct value *added = warps_added(s->op);
                 w->added = warps_shared(w, "added", element_storage(added->type->element),
@@ -677,6 +682,7 @@ struct kernel_state *warps_prepare(const struct kernel_state *common)
         if (common->pool && common->result->type->element != w->s.multiply->sum)
                 return NULL;
         w->s.write_all = write_blocks;
+        w->computed = warps_computed(op, target);
         state_spatial(&w->s, 2);
         w->groups = op_int(op, "groups");
         w->blocks = type_extent(wt, 1);

@@ -43,6 +43,11 @@ struct warp_tile {
  * multiply, or the tile does not fit. */
 bool warp_tile_of(const struct op *op, const struct target *target, const struct schedule_grid *s,
                   struct warp_tile *t);
+/* warps_decoded returns the value, [outputs, channels ..], of which the weights of op, a packed
+ * contraction, are the elements, if its kernel can compute these where it would copy them; NULL: it
+ * cannot. warps_computed returns it where op is in such a kernel. */
+const struct value *warps_decoded(const struct op *op, const struct target *target);
+const struct value *warps_computed(const struct op *op, const struct target *target);
 /* These do the same for warp-group MMA (contract_warp_groups.c): they return the tile, its bytes of
  * shared memory, the registers of a lane, and the elements from a position to the next where
  * results wait in shared memory. */

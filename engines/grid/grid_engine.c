@@ -106,6 +106,7 @@ const struct engine engine_grid = {
         .attention = attention,
         .attention_schedule = attention_choose,
         .pools = warps_pools,
+        .decoded = warps_decoded,
         .stores_caches = grid_stores_within_launch,
         .panel = panel,
         .multiply = multiply,

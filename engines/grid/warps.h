@@ -26,6 +26,8 @@ struct warps {
         int64_t panel_size;             /* A panel of w has this many elements. */
         int64_t iterations;             /* This many iterations go over all channels and offsets of
                                          * the window. */
+        const struct value *computed;   /* Weights are elements of this value, which the kernel
+                                         * computes (warps_decoded.c); NULL: they lie in memory. */
         struct loop_variable *sums;     /* It holds the sums of each warp, in fragments. */
         struct loop_buffer *xs, *ws, *out;        /* In shared memory they hold the stages of x and
                                                    * of w, and the sums that leave the fragments. */
@@ -111,6 +113,13 @@ void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *ite
 void warps_copy_added(struct warps *w, struct loop_expr *warp);
 /* Writes bulk copies of an iteration's weights, outside of the loops over warps. */
 void warps_run_w(struct warps *w, struct loop_expr *iteration);
+
+/* ---- warps_decoded.c ---- */
+
+/* Splits word number `word` of an output into an index of dimensions 1 and on of v, the decoded
+ * weights; the last one is that of the word's first channel. */
+void warps_split_word(struct warps *w, const struct type *v, struct loop_expr *word,
+                      struct loop_expr **index);
 
 /* ---- warps_results.c ---- */
 

@@ -267,6 +267,35 @@ static void copy_w(struct warps *w, const struct shared_word *word, struct loop_
                   w->s.panels % t->panels ? warps_less(w, panel, w->s.panels) : NULL, t->group);
 }
 
+/* Computes a word of w: all of its elements before the first is stored. */
+static void compute_w(struct warps *w, const struct shared_word *word, struct loop_expr *iteration)
+{
+        struct emit *e = w->s.e;
+        const struct warp_tile *t = &w->tile;
+        struct loop_expr *index[RANK_MAX], *first = NULL, *values[COPY_BYTES];
+        struct loop_expr *panel = t->panels == 1 ? number(e, 0) : word->unit,
+                         *within = emit_let(e, "of_panel",
+                                            t->panels == 1 ? word->number : word->within);
+        struct loop_expr *column = emit_op_int(e, LOOP_REM, within, (int64_t)t->vectors * t->lanes);
+        struct loop_expr *row = emit_op_int(e, LOOP_DIV, within, (int64_t)t->vectors * t->lanes);
+        index[0] = emit_let(e, "o",
+                            plus(e, times(e, plus(e, w->panel, panel),
+                                          (int64_t)t->vectors * t->lanes),
+                                 column));
+        warps_split_word(w, w->computed->type, plus(e, times(e, iteration, t->words), row), index);
+        const int last = w->computed->type->rank - 1;
+        first = index[last];
+        for (int c = 0; c < t->group; c++) {
+                index[last] = plus(e, first, number(e, c));
+                values[c] = emit_let(e, "w", emit_element(e, w->computed, index));
+        }
+        struct loop_expr *to = emit_let(e, "to",
+                                        plus(e, warps_stage(w, iteration, warps_w_stage(t)),
+                                             times(e, word->number, t->group)));
+        for (int c = 0; c < t->group; c++)
+                emit_store(e, w->ws, plus(e, to, number(e, c)), values[c]);
+}
+
 void warps_copy_x(struct warps *w, struct loop_expr *warp, struct loop_expr *iteration)
 {
         const int all = warps_count(w) * GRID_LANES, words = w->tile.words;
@@ -280,7 +309,8 @@ void warps_copy_w(struct warps *w, struct loop_expr *warp, struct loop_expr *ite
 {
         const struct warp_tile *t = &w->tile;
         share_words(w, warp, warps_w_stage(t) / t->group,
-                    t->warp_group ? t->words : warps_w_panel(t) / t->group, copy_w, iteration);
+                    t->warp_group ? t->words : warps_w_panel(t) / t->group,
+                    w->computed ? compute_w : copy_w, iteration);
 }
 
 static void copy_added(struct warps *w, const struct shared_word *word, struct loop_expr *iteration)

@@ -29,6 +29,10 @@ struct lower_options {
 /* Is op a reduction of a tensor of that shape? Then *along is the set of dimensions that vanish,
  * but for extents of 1. */
 bool rows_reduce(const struct op *op, const struct type *shape, unsigned *along);
+/* Is v read by several operations, one of which makes what is reduced, as squares are for a norm?
+ * Then a kernel of rows reads v as it is stored, rather than that v's kernel goes on with parts of
+ * the norm. */
+bool rows_normalize(const struct value *v);
 
 /* Writes one kernel for op (any operation with an element function, or a fusion), and appends it to
  * p. Its parameters are one ACCESS_IN buffer per operand or capture that it reads at run time

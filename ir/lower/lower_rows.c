@@ -32,6 +32,18 @@ bool rows_reduce(const struct op *op, const struct type *shape, unsigned *along)
         return true;
 }
 
+bool rows_normalize(const struct value *v)
+{
+        bool several = false, reduced = false;
+        for (const struct use *u = v->uses; u; u = u->next) {
+                several |= u->user != v->uses->user;
+                const struct value *y = u->user->result_count == 1 ? op_result(u->user) : NULL;
+                for (const struct use *next = y ? y->uses : NULL; next; next = next->next)
+                        reduced |= next->user->code == OP_reduce;
+        }
+        return several && reduced;
+}
+
 /* ---- what is kept ---- */
 
 enum { LOOP_RESULT = 1, LOOP_KEPT = 2, LOOP_FIRST_REDUCE = 4 };

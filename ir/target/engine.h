@@ -96,6 +96,10 @@ struct engine {
         /* Can a kernel that makes the contraction's results also reduce them over all positions of
          * an image? NULL: it cannot. */
         bool (*pools)(const struct op *contraction, const struct op *reduce);
+        /* Returns the value whose elements are the weights of a packed contraction, if its kernel
+         * can compute them, rather than read them from memory, from what they are decoded from;
+         * else NULL. NULL: it never can. */
+        const struct value *(*decoded)(const struct op *contraction, const struct target *target);
         /* Should an attention kernel of this many blocks also store `bytes` of keys and values?
          * NULL: it should not. */
         bool (*stores_caches)(const struct target *target, int64_t blocks, double bytes);

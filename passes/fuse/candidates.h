@@ -27,6 +27,8 @@ struct member {                         /* A member is what the pass knows of an
                                          * computed once for it. */
         bool decoded;                   /* The operation is computed from indices and from constants
                                          * that should stay as small as they are. */
+        bool packs;                     /* The operation orders decoded weights for a packed
+                                         * contraction, which computes them by itself. */
         bool widens;                    /* Its reader wants to read it narrow (fuse_narrow.c). */
         bool summed;                    /* The operation is a reduction, or is computed from one and
                                          * has no more elements. */
@@ -59,6 +61,7 @@ struct fusing {
         int limit;                      /* A candidate has at most this many operations. */
         bool vectors;                   /* The target has vectors, or is a machine whose layouts
                                          * have blocks. */
+        const struct target *target;
         bool launches;                  /* Each kernel is a launch, which takes time. */
         bool borders;                   /* The engine multiplies in blocks of warps, which put zeros
                                          * around what they read. */

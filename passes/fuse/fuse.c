@@ -160,6 +160,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
 {
         struct fusing f = { .limit = (int)context->limits.kernel_operations,
                             .vectors = target_engine(context->target)->blocks,
+                            .target = context->target,
                             .launches = target_engine(context->target)->launches,
                             .borders = target_engine(context->target)->reads_borders };
         int count = 0, halos = f.borders ? 0 : fuse_share_halos(region, context->diag),

@@ -4,7 +4,7 @@
 
 bool fusing_is_move(const struct fusing *f, const struct op *op)
 {
-        if (f->members[op->number].decoded)
+        if (f->members[op->number].decoded || f->members[op->number].packs)
                 return true;
         switch (op->code) {
         case OP_broadcast: case OP_iota: case OP_transpose:
@@ -72,6 +72,22 @@ static void find_decoded(const struct region *region, struct member *members)
         }
 }
 
+/* Finds the operations between decoded weights and packed contractions that can compute them, where
+ * nobody else reads what is between. */
+static void find_packs(const struct region *region, const struct fusing *f)
+{
+        const struct engine *engine = target_engine(f->target);
+        for (const struct op *op = region->first; op; op = op->next) {
+                const struct value *v = engine->decoded ? engine->decoded(op, f->target) : NULL,
+                                   *w = v ? op_operand(op, 1) : NULL;
+                bool alone = v && v->op->region == region && f->members[v->op->number].decoded;
+                for (const struct value *x = w; alone && x != v; x = op_operand(x->op, 0))
+                        alone = value_has_one_use(x) && x->op->region == region;
+                for (const struct value *x = w; alone && x != v; x = op_operand(x->op, 0))
+                        f->members[x->op->number].packs = true;
+        }
+}
+
 static void find_widening(const struct region *region, struct member *members)
 {
         for (const struct op *op = region->first; op; op = op->next) {
@@ -106,6 +122,8 @@ static void find_summed(const struct region *region, struct member *members)
  * it? */
 static bool stays(const struct fusing *f, const struct value *v)
 {
+        if (rows_normalize(v))
+                return false;
         for (const struct use *u = v->uses; u; u = u->next)
                 if (!fuse_is_elementwise(u->user) || u->user->region != v->op->region)
                         return value_has_one_use(v) && fuse_is_halo(u->user) &&
@@ -158,6 +176,7 @@ static void leave_bytes(const struct region *region, struct member *members)
 void fusing_find_members(const struct region *region, const struct fusing *f)
 {
         find_decoded(region, f->members);
+        find_packs(region, f);
         find_widening(region, f->members);
         find_summed(region, f->members);
         find_homes(region, f);

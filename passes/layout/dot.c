@@ -17,14 +17,16 @@
  * Rows are not blocked: a row of a is all of its K channels, a row of the result all of its N
  * outputs. Element-wise operations that follow are built on the rows, so that they can be the
  * contraction's epilogue; the logical value is a reshape away. */
+#include "ir/lower/lower.h"
 #include "kernels/attention.h"
 #include "passes/layout/layout.h"
 
 #include <string.h>
 
 /* A product needs LEAST_WORK operations. Packing b at run time pays from LEAST_ROWS rows on,
- * decoding all of b into memory first from DECODED_ROWS on. */
-enum { LEAST_WORK = 4096, LEAST_ROWS = 4, DECODED_ROWS = 16 };
+ * decoding all of b into memory first from DECODED_ROWS on, and decoding it inside the kernel from
+ * DECODED_INSIDE_ROWS on. */
+enum { LEAST_WORK = 4096, LEAST_ROWS = 4, DECODED_INSIDE_ROWS = 5, DECODED_ROWS = 16 };
 enum { PANEL_MOST = 8 };                /* A panel that is not packed has at most this many vectors
                                          * of sums. */
 enum { TURNED_ROWS = 8, TURNED_COLUMNS = 256 };
@@ -333,7 +335,9 @@ bool layout_dot(struct layout *l, struct op *op)
         if (2.0 * (double)batch * (double)rows * (double)inner * (double)outputs < LEAST_WORK)
                 return layout_refuse(l, REMARK_layout_small);
         if (!value_is_constant(b.value) && !is_panel(l, &b, m) &&
-            rows < (is_decoded(b.value, 0) ? DECODED_ROWS : LEAST_ROWS))
+            rows < (!is_decoded(b.value, 0)                      ? LEAST_ROWS
+                    : target_engine(l->context->target)->decoded ? DECODED_INSIDE_ROWS
+                                                                 : DECODED_ROWS))
                 return layout_refuse(l, REMARK_layout_packing);
         bool halves = m->registers && element_is_float(m->x.memory);
         int64_t padded = halves ? round_up(inner, l->block) : layout_row_of(m, inner);
@@ -469,6 +473,8 @@ static bool goes_on(struct module *m, const struct value *v, const struct value 
 {
         enum { DEPTH_MAX = 4 };
         struct form form;
+        if (rows_normalize(v))
+                return false;
         for (const struct use *u = v->uses; u; u = u->next) {
                 const struct op *user = u->user;
                 if (user->code == OP_reshape && depth < DEPTH_MAX &&

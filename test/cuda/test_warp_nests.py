@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Products of few rows by weights in few bits: the lanes of a warp share the nest of a sum, two products of the same rows are one kernel, and a norm
-in front of them is computed by each of their blocks."""
+"""Products by weights in few bits. Of few rows: the lanes of a warp share the nest of a sum, two products of the same rows are one kernel, and a norm
+in front of them is computed by each of their blocks. Of many rows: blocks decode the weights where they would copy them."""
 import re
 import sys
 
@@ -76,6 +76,45 @@ def test_products(tmp_path):
     for name, got in cuda.run(cuda.build(paths, tmp_path), given, tmp_path).items():
         assert not isinstance(got, cuda.Found), (name, got)
         np.testing.assert_allclose(got[0], wanted[name], 1e-5, 1e-5, err_msg=name)
+
+
+# rows, channels, outputs, bits, channels of a block, with zero points, options; kernels, one of which may round the rows
+MANY = {
+    "one tile": (7, 96, 64, 4, 32, False, [], 1), "rounded": (19, 128, 96, 4, 16, True, ["--precision=f16"], 2), "several tiles": (150, 256, 32, 4, 128, True, ["--precision=bf16"], 2),
+    "bytes": (16, 64, 160, 8, 32, False, ["--precision=f16"], 2),
+}
+
+
+def test_many_rows(tmp_path):
+    """each product is one kernel, behind one that rounds its rows where they are rounded"""
+    paths, given, wanted = [], {}, {}
+    for i, (rows, inner, outer, bits, block, zeros, options, kernels) in enumerate(MANY.values()):
+        layers = Layers(rows, i)
+        layers.product("x", "y", inner, outer, bits, block, zeros)
+        path, name = layers.save(tmp_path / f"m{i}.onnx", inner, "y", outer), f"m{i}"
+        paths.append(cuda.compile_model(path, tmp_path, options, name=name, target="cuda-sm_90"))
+        text = paths[-1].read_text()
+        assert len(cuda.kernels(text)) == kernels and "mma" in text, list(MANY)[i]
+        given[name] = [layers.rng.standard_normal((rows, inner), np.float32)]
+        wanted[name] = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": given[name][0]})[0]
+    for (name, got), (*_, options, _) in zip(cuda.run(cuda.build(paths, tmp_path, flags=cuda.CHECKED), given, tmp_path).items(), MANY.values(), strict=True):
+        assert not isinstance(got, cuda.Found), (name, got)
+        np.testing.assert_allclose(got[0], wanted[name], *((2e-2, 2e-2) if options else (1e-4, 1e-5)), err_msg=name)
+
+
+def test_rows_that_a_run_gives(tmp_path):
+    """--check: all passes leave the values; what is no multiple of a panel is decoded apart"""
+    for outer, kernels in (64, 1), (70, 3):
+        layers = Layers("N")
+        layers.product("x", "y", 96, outer)
+        path = layers.save(tmp_path / "m.onnx", 96, "y", outer)
+        made = cuda.compile_model(path, tmp_path, ["--dim=N=1..40", "--check"], target="cuda-sm_90", name="model")
+        assert len(cuda.kernels(made.read_text())) == kernels
+        given = layers.rng.standard_normal((33, 96), np.float32)
+        got = cuda.run(cuda.build([made], tmp_path), {"model": [given]}, tmp_path)["model"]
+        assert not isinstance(got, cuda.Found), got
+        wanted = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"]).run(None, {"x": given})[0]
+        np.testing.assert_allclose(got[0], wanted, 1e-4, 1e-5)
 
 
 def test_a_gated_layer(tmp_path):
