@@ -12,7 +12,9 @@
  *        %2 = scatter(%past, iota + %1, %x) axis=1 : <1 x 527 x 64 x f32>         yielded
  *        %3 = slice(%2) starts=[0, 0, 0] : <1 x P + N x 64 x f32>                 all that reads the concat
  *
- * The scatter writes where %past lies (ir/lower/lower_module.c), the slices are subscripts.
+ * The scatter writes where %past lies (ir/lower/lower_module.c), the slices are subscripts. Another
+ * scatter may follow the concat, as of several sequences, each of which has rows of its own number:
+ * it then writes there, too.
  *
  * A function whose input has no rows, or that has the output alone, as a prompt's has beside a
  * step's, begins anew: it writes its N rows to the front of the same memory, and next P = N. */
@@ -92,6 +94,18 @@ int state_symbol(const struct module *m, const struct type *now, const struct ty
         return rows->kind == DIM_SYMBOL && m->symbols[rows->symbol].at_run ? rows->symbol : -1;
 }
 
+/* Returns what joins past and new rows: what makes `present`, or what is updated to make it, and
+ * nothing else reads. *update: the scatter that does that; NULL: none does. */
+static struct op *joined_of(struct value *present, int axis, struct op **update)
+{
+        struct op *op = present->kind == VALUE_RESULT ? present->op : NULL;
+        *update = op && op->code == OP_scatter && op_int(op, "axis") == axis ? op : NULL;
+        if (!*update)
+                return op;
+        struct value *whole = op_operand(op, 0);
+        return whole->kind == VALUE_RESULT && value_has_one_use(whole) ? whole->op : NULL;
+}
+
 enum state_rows state_append(struct function *f, int input, int output, const int64_t *room,
                              struct diag *diag)
 {
@@ -102,7 +116,7 @@ enum state_rows state_append(struct function *f, int input, int output, const in
         const int symbol = state_symbol(m, now, then, &axis);
         if (symbol < 0)
                 return STATE_NO_ROWS;
-        struct op *joined = present->kind == VALUE_RESULT ? present->op : NULL;
+        struct op *update, *joined = joined_of(present, axis, &update);
         if (!joined || joined->code != OP_concat || op_int(joined, "axis") != axis ||
             joined->operand_count != 2 || op_operand(joined, 0) != past)
                 return STATE_NOT_JOINED;
@@ -127,11 +141,18 @@ enum state_rows state_append(struct function *f, int input, int output, const in
         b.before = joined;
         b.location = joined->location;
         struct value *all = put_rows(&b, past, from, more, axis);
+        if (all && update) {
+                struct value *operands[] = { all, op_operand(update, 1), op_operand(update, 2) };
+                b.before = update;
+                all = value_build(&b, OP_scatter, operands, 3, update->attrs, NULL);
+        }
         struct value *whole = all ? first_rows(&b, all, axis, then->dims[axis]) : NULL;
         if (!whole)
                 return STATE_FAILED;
         value_replace(present, whole);
         op_set_operand(f->body.last, output, all);
+        if (update)
+                op_erase(update);
         op_erase(joined);
         return STATE_APPENDED;
 }

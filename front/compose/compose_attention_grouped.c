@@ -51,6 +51,8 @@ bool compose_grouped_grows(const struct compose_grouped_attention *in)
 static bool operands_split(struct compose *c, const struct compose_grouped_attention *in,
                            struct grouped *g, struct value *parts[3])
 {
+        if (!dim_is_static(in->q->type->dims[0]))
+                return compose_unsupported(c, "as many sequences as a run gives");
         const int64_t all = value_extent(in->q, 2),
                       heads = in->heads + (in->k ? 0 : 2 * in->groups);
 
@@ -329,9 +331,15 @@ static bool y_make(struct compose *c, const struct grouped *g, struct compose_at
 
 /* ---- a cache that grows ---- */
 
-/* A run gives the number of rows of the cache, of steps, or both: the resulting cache is the old
- * one with the new rows behind it. There is one sequence, whose length says nothing else: where it
- * does, the run ends with an index that is wrong. */
+/* A run gives the number of rows of the cache, of steps, or both: the resulting cache has as many
+ * rows as both. Of one sequence it is the old one with the new rows behind it, and the length says
+ * nothing else. Of several sequences each has rows of its own number, and its new rows behind
+ * these; what lies behind them is of no sequence:
+ *
+ *      | k0 k1 k2 n0 . |       past 3, steps 1: lengths 3 and 1
+ *      | k0 n0 .  .  . |
+ *
+ * Where a length says otherwise, the run ends with an index that is wrong. */
 
 static bool grown_fits(struct compose *c, const struct grouped *g)
 {
@@ -343,16 +351,19 @@ static bool grown_fits(struct compose *c, const struct grouped *g)
                            : in->pattern                                    ? "a pattern of blocks"
                            : in->scores                                     ? "scores as a result"
                            : in->bias && in->window                         ? "a bias with a window"
-                           : g->batch != 1 || !type_has_one(in->last->type) ? "several sequences"
                                                                             : NULL;
 
         if (what)
                 return compose_unsupported(c, "%s, where a run gives how many keys there are",
                                            what);
+        if (value_rank(in->last) > 2 || type_elements(in->last->type) != g->batch ||
+            !element_is_integer(value_element(in->last)))
+                return compose_invalid(c, "the lengths are %s, want %lld integers",
+                                       compose_text(c, in->last->type), (long long)g->batch);
         for (int i = 0; i < 2; i++) {
                 if (!past[i] && !past[0])
                         continue;
-                const dim_t want[4] = { dim_of(1), dim_of(in->groups),
+                const dim_t want[4] = { dim_of(g->batch), dim_of(in->groups),
                                         past[0] ? past[0]->type->dims[2] : dim_of(0),
                                         dim_of(g->size) };
                 if (!past[i] || past[i]->type != type_tensor(c->m, value_element(in->q), 4, want))
@@ -366,23 +377,30 @@ static bool grown_fits(struct compose *c, const struct grouped *g)
                                    "a cache of fixed room, where a run gives the number of steps");
 }
 
-/* Finds the positions of the queries. *none <1 x i64> is 0: whoever reads it has the length
- * checked. */
+/* Finds the positions of the queries. *none <batch x i64> is 0: whoever reads it has the lengths
+ * checked. Several sequences may have fewer rows than the past, and none before a first call. */
 static bool grown_positions(struct compose *c, struct grouped *g, struct value **none)
 {
-        const dim_t one[1] = { dim_of(1) };
-        const struct type *t = type_tensor(c->m, E_I64, 1, one);
-        struct value *last = compose_reshape(c, compose_cast(c, g->in->last, E_I64), 1, one);
+        const dim_t rows[1] = { dim_of(g->batch) };
+        const struct type *t = type_tensor(c->m, E_I64, 1, rows);
+        struct value *last = compose_reshape(c, compose_cast(c, g->in->last, E_I64), 1, rows);
         struct value *steps = compose_extent(c, g->extent);
         struct value *held =
                 compose_extent(c, g->in->past_k ? g->in->past_k->type->dims[2] : dim_of(0));
 
         steps = compose_spread(c, steps, t, NULL);
         held = compose_spread(c, held, t, NULL);
-        struct value *first = sub(c, plus(c, last, 1), steps);
-        struct value *other = sub(c, first, held);
+        struct value *first = sub(c, plus(c, last, 1), steps), *wrong;
+        if (g->batch == 1) {
+                wrong = sub(c, first, held);
+                wrong = mul(c, wrong, wrong);
+        } else {
+                first = compose_with(c, OP_max, first, 0);
+                wrong = compose_with(c, OP_max, sub(c, first, held), 0);
+                held = first;
+        }
         /* 0, or an index that is out of range. */
-        struct value *index = times(c, mul(c, other, other), 2);
+        struct value *index = times(c, wrong, 2);
         struct value *zeros = constant_ints(c->m, (const int64_t[]){ 0, 5 }, 2);
         *none = index ? build_gather(c->b, zeros, index, 0) : NULL;
         g->held = *none ? add(c, held, *none) : NULL;
@@ -397,23 +415,78 @@ static struct value *checked(struct compose *c, struct value *q, struct value *n
         return none ? add(c, q, compose_spread(c, none, q->type, (const int64_t[]){ 0 })) : NULL;
 }
 
-/* Returns -inf for keys that lie before a query's window, else 0, [1, 1, steps, keys]. */
-static struct value *grown_window(struct compose *c, const struct grouped *g)
+static dim_t grown_keys(struct compose *c, const struct grouped *g)
 {
         const struct value *past = g->in->past_k;
-        const dim_t keys =
-                past ? dim_binary(c->m, DIM_ADD, past->type->dims[2], g->extent) : g->extent;
-        const dim_t dims[4] = { dim_of(1), dim_of(1), g->extent, keys };
-        const struct type *t = compose_type(c, E_I64, 4, dims),
-                          *f = compose_type(c, value_element(g->in->q), 4, dims);
-        struct value *first = plus(c, g->places, 1 - (double)g->in->window);
+        return past ? dim_binary(c->m, DIM_ADD, past->type->dims[2], g->extent) : g->extent;
+}
 
-        first = t && f ? compose_spread(c, first, t, (const int64_t[]){ 0, 2 }) : NULL;
-        struct value *before =
-                first ? compose_binary(c, OP_lt, build_iota(c->b, t, 3), first) : NULL;
-        return before ? compose_select(c, before, constant_number(c->m, f, -INFINITY),
-                                       constant_number(c->m, f, 0))
-                      : NULL;
+/* Returns -inf for keys that a query does not see, else 0, [batch, 1, steps, keys]: those before
+ * its window and, of several sequences, those behind it or behind all of its sequence. */
+static struct value *grown_mask(struct compose *c, const struct grouped *g)
+{
+        const struct compose_grouped_attention *in = g->in;
+        const dim_t dims[4] = { dim_of(g->batch), dim_of(1), g->extent, grown_keys(c, g) };
+        const struct type *t = compose_type(c, E_I64, 4, dims),
+                          *f = compose_type(c, value_element(in->q), 4, dims);
+        struct value *key = t && f ? build_iota(c->b, t, 3) : NULL, *hidden = NULL;
+
+        if (!key)
+                return NULL;
+        if (in->window) {
+                struct value *first = plus(c, g->places, 1 - (double)in->window);
+                hidden = compose_binary(c, OP_lt, key,
+                                        compose_spread(c, first, t, (const int64_t[]){ 0, 2 }));
+        }
+        if (g->batch > 1) {
+                struct value *last = in->causal
+                                             ? g->places
+                                             : compose_reshape(c, compose_cast(c, in->last, E_I64),
+                                                               1, g->held->type->dims);
+                last = compose_spread(c, last, t, (const int64_t[]){ 0, 2 });
+                struct value *behind = compose_binary(c, OP_gt, key, last);
+                hidden = hidden ? compose_binary(c, OP_or, hidden, behind) : behind;
+        }
+        return compose_select(c, hidden, constant_number(c->m, f, -INFINITY),
+                              constant_number(c->m, f, 0));
+}
+
+/* Returns the cache of several sequences with their new rows. */
+static struct value *grown_cache(struct compose *c, const struct grouped *g, struct value *past,
+                                 struct value *x)
+{
+        struct value *both[2] = { past, x };
+
+        if (!past)
+                return x;
+        struct value *room = build_concat(c->b, both, 2, 2);
+        return room ? compose_cache_update(c, room, x, g->held, 2, false) : NULL;
+}
+
+/* Sets what is masked, and what is kept: one sequence has its past in front of its keys. */
+static bool grown_operands(struct compose *c, const struct grouped *g,
+                           struct compose_attention *meant)
+{
+        const struct compose_grouped_attention *in = g->in;
+
+        meant->mask = in->bias;
+        if (g->batch == 1) {
+                meant->past_k = in->past_k;
+                meant->past_v = in->past_v;
+        } else {
+                meant->k = grown_cache(c, g, in->past_k, meant->k);
+                meant->v = meant->k ? grown_cache(c, g, in->past_v, meant->v) : NULL;
+                meant->causal = false;
+                if (!meant->v)
+                        return false;
+        }
+        if (!in->window && g->batch == 1)
+                return true;
+        struct value *both[2] = { grown_mask(c, g), in->bias };
+        if (!both[0] || (both[1] && !compose_broadcast(c, both, 2)))
+                return false;
+        meant->mask = both[1] ? add(c, both[0], both[1]) : both[0];
+        return meant->mask != NULL;
 }
 
 static bool grown_attention(struct compose *c, struct grouped *g, struct value *parts[3],
@@ -429,11 +502,13 @@ static bool grown_attention(struct compose *c, struct grouped *g, struct value *
         if (!parts[0])
                 return false;
         struct compose_attention meant = attention_of(in, parts);
-        meant.past_k = in->past_k;
-        meant.past_v = in->past_v;
-        meant.mask = in->window ? grown_window(c, g) : in->bias;
-        return (!in->window || meant.mask) && compose_attention(c, &meant, result) &&
-               y_make(c, g, result);
+        if (!grown_operands(c, g, &meant) || !compose_attention(c, &meant, result))
+                return false;
+        if (g->batch > 1) {
+                result->k = meant.k;
+                result->v = meant.v;
+        }
+        return y_make(c, g, result);
 }
 
 /* ---- all of them ---- */

@@ -96,8 +96,20 @@ static bool is_read_before(const struct value *held, const struct op *writer, st
         return true;
 }
 
+/* Returns what the kernel of v, a scatter, updates, if nothing else reads that; else NULL. */
+static struct value *only_updated(const struct value *v)
+{
+        const struct op *op = v->op;
+        if (op->code == OP_fusion && op->result_count == 1) {
+                const struct value *made = op_operand(op->regions[0]->last, 0);
+                op = made->kind == VALUE_RESULT ? made->op : op;
+        }
+        struct value *x = op->code == OP_scatter ? op_operand(op, 0) : NULL;
+        return x && value_has_one_use(x) ? x : NULL;
+}
+
 /* Finds where the next value of number k may be computed: through operations that are only names
- * for it. */
+ * for it. Scatters after one another update the same place. */
 static void place_next(struct lowering *l, const struct carry *c, int k)
 {
         struct value *v = c->next[k];
@@ -105,8 +117,9 @@ static void place_next(struct lowering *l, const struct carry *c, int k)
         while (v->kind == VALUE_RESULT && v->op->region == body && v->op->operand_count &&
                is_same_elements(v->op) && l->options->views && !place_of(v))
                 v = op_operand(v->op, 0);
-        if (can_take_place(v, c->yield) && is_computed(v) &&
-            is_read_before(c->held[k], v->op, l->marks))
+        for (; v && can_take_place(v, c->yield) && is_computed(v) &&
+               is_read_before(c->held[k], v->op, l->marks);
+             v = only_updated(v))
                 set_place(l, v, c->places[k]);
 }
 

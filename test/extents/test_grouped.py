@@ -131,12 +131,84 @@ def test_as_state_in_few_bits(kind, tmp_path):
     assert dnncc.run([*command, "--entry=prompt:N=1..8", "--entry=step:N=1", "--check"]).returncode == 0
 
 
-def test_several_sequences(tmp_path):
-    """whose lengths differ are not supported, and it says so"""
+def several(folder, count, past=True, **attributes):
+    """the model for so many sequences: its session"""
+    save(folder / "m.onnx", past, **attributes)
+    model = onnx.load(folder / "m.onnx")
+    for port in *model.graph.input, *model.graph.output:
+        port.type.tensor_type.shape.dim[0].dim_value = count
+    onnx.save(model, folder / "m.onnx")
+    return onnxruntime.InferenceSession(folder / "m.onnx", providers=["CPUExecutionProvider"])
+
+
+def lengths(rng, held, room, steps):
+    """inputs of sequences that hold so many rows each of a cache of `room`, and get `steps` more"""
+    count = len(held)
+    mask = np.arange(room + steps)[None] < np.array(held)[:, None] + steps
+    return {"x": rng.standard_normal((count, steps, HEADS * SIZE)).astype(np.float32), "attention_mask": mask.astype(np.int64),
+            **{f"past.{z}": rng.standard_normal((count, GROUPS, room, SIZE)).astype(np.float32) for z in "kv"}}
+
+
+def same_rows(got, want, held, steps):
+    """results, and of each cache the rows that a sequence has"""
+    y, *caches = (x.reshape(right.shape) for x, right in zip(got, want, strict=True))
+    np.testing.assert_allclose(y, want[0], 1e-4, 1e-5)
+    for cache, right in zip(caches, want[1:], strict=True):
+        for b, before in enumerate(held):
+            np.testing.assert_allclose(cache[b, :, :before + steps], right[b, :, :before + steps], 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("options", [(), ("--target=x86-64-v3",), ("--target=x86-64-v4", "--exact")], ids=lambda o: " ".join(o) or "plain")
+@pytest.mark.parametrize("attributes", [{"do_rotary": 1}, {}, {"do_rotary": 1, "local_window_size": 6}], ids=str)
+def test_several_sequences(attributes, options, tmp_path):
+    """each with rows of its own number in the cache"""
+    session = several(tmp_path, 3, **attributes)
+    program, rng = compiled(tmp_path, *DIMS, "--dim=N=1..8", *options), np.random.default_rng(7)
+    for held, room, steps in ([0, 0, 0], 0, 5), ([4, 7, 1], 7, 1), ([9, 3, 9], 9, 1), ([32, 0, 15], 32, 1), ([5, 5, 5], 5, 1):
+        inputs = lengths(rng, held, room, steps)
+        same_rows(dnncc.run_host(program, list(inputs.values())), session.run(None, inputs), held, steps)
+
+
+def test_prompts_of_several_lengths(tmp_path):
+    """a first call: rows behind the end of a sequence do not count"""
+    session = several(tmp_path, 2, do_rotary=1)
+    program, rng = compiled(tmp_path, *DIMS, "--dim=N=1..8"), np.random.default_rng(8)
+    inputs = lengths(rng, [0, 0], 0, 6)
+    inputs["attention_mask"][1, 4:] = 0
+    got, want = dnncc.run_host(program, list(inputs.values())), session.run(None, inputs)
+    for y, right in zip(got, want, strict=True):
+        y = y.reshape(right.shape)
+        np.testing.assert_allclose(y[0], right[0], 1e-4, 1e-5)
+        rows = (1, slice(0, 4)) if y.ndim == 3 else (1, slice(None), slice(0, 4))
+        np.testing.assert_allclose(y[rows], right[rows], 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
+def test_several_sequences_as_state(target, tmp_path):
+    """new rows are put behind the old ones, and then where each sequence ends, both in place"""
+    several(tmp_path, 2, do_rotary=1)
+    command = [dnncc.DNNCC, tmp_path / "m.onnx", *DIMS, "--state=past.*=present.*", f"--target={target}", "--dim=N=1..8"]
+    done = dnncc.run([*command, "--emit=loops", "-o", "-"])
+    assert done.returncode == 0, done.stderr
+    main = done.stdout[done.stdout.index("\nmain"):]
+    assert "@copy" not in main and all(len(re.findall(rf"\(@t_\d+, (?:@t_\d+, )?@past_{z}; ", main)) == 2 for z in "kv"), main
+    assert dnncc.run([*command, "--check", "-o", tmp_path / "e.c"]).returncode == 0
+
+
+def test_a_sequence_longer_than_the_cache(tmp_path):
+    several(tmp_path, 2, do_rotary=1)
+    program, inputs = compiled(tmp_path, *DIMS, "--dim=N=1..8"), lengths(np.random.default_rng(3), [9, 4], 9, 1)
+    inputs["attention_mask"][0, 0] += 1
+    with pytest.raises(AssertionError, match="-3"):
+        dnncc.run_host(program, list(inputs.values()))
+
+
+def test_as_many_sequences_as_a_run_gives(tmp_path):
+    """is not supported, and it says so"""
     save(tmp_path / "m.onnx", do_rotary=1)
     model = onnx.load(tmp_path / "m.onnx")
     for port in *model.graph.input, *model.graph.output:
-        port.type.tensor_type.shape.dim[0].dim_value = 2
+        port.type.tensor_type.shape.dim[0].dim_param = "B"
     onnx.save(model, tmp_path / "m.onnx")
-    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *DIMS, "--dim=N=1..8", "-o", tmp_path / "x.c"])
-    assert done.returncode == dnncc.UNSUPPORTED and "several sequences, where a run gives how many keys there are" in done.stderr, done.stderr
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *DIMS, "--dim=N=1..8", "--dim=B=1..4", "-o", tmp_path / "x.c"])
+    assert done.returncode == dnncc.UNSUPPORTED and "as many sequences as a run gives" in done.stderr, done.stderr
