@@ -219,12 +219,15 @@ static bool check_calibration(struct run *run)
                            "--calibrate looks at Tensor IR, and this is Loop IR");
                 return false;
         }
+        if (run->quantized)
+                return true;            /* Samples have been looked at. */
         const struct function *f = o->calibrate ? module_entry(run->state.module) : NULL;
         for (int i = 0; f && i < f->body.argument_count; i++)
                 if (f->input_ports[i].grows) {
                         diag_error(&run->diag, EXIT_UNSUPPORTED,
-                                   "--calibrate: input '%s' is state that grows; calibrate the "
-                                   "model with a past of a number of rows, without --state",
+                                   "--calibrate: input '%s' is state that grows, of which samples "
+                                   "have rows for --quantize alone; leave out --state or "
+                                   "--calibrate",
                                    text_safe(run->arena, f->input_ports[i].name,
                                              strlen(f->input_ports[i].name)));
                         return false;
@@ -329,7 +332,9 @@ static bool compile_as_asked(struct run *run)
         const struct options *o = &run->options;
         double start = clock_seconds();
         if (!check_commands(run) || !trace_is_possible(run) || !read_model(run) ||
-            !entries_check(run) || !quantization_of_state(run) || !state_bind(run) ||
+            !entries_check(run) || !quantization_of_state(run) ||
+            /* Ranges are of the model whose past the samples have. */
+            (!writes_ranges(o) && !state_bind(run)) ||
             !check_state(run) || !check_extents(run) ||
             !read_schedules(run) || !check_calibration(run) ||
             !quantization_read(run) || !report_read_against(run))

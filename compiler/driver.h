@@ -29,6 +29,7 @@ struct run {
         struct module **lesser_modules; /* The lesser programs live in these modules. */
         struct outputs *outputs;
         bool keeps_bytes;               /* An import leaves `bytes` for the next one. */
+        bool quantized;                 /* Layers were quantized before inputs became state. */
         unsigned char *bytes;           /* They are the model's bytes. */
         size_t length;
         const char *output;             /* It is the path of the main output; NULL stands for
@@ -91,6 +92,8 @@ const struct target *fixed_target(const struct run *run);
 /* Makes outputs that are the next value of state such numbers as --quantize-port makes of the
  * state. */
 bool state_ports(struct run *run, struct quantized_ports *ports);
+/* Returns which outputs of the first function --state makes next values; NULL after an error. */
+const bool *state_outputs(struct run *run);
 /* Does what --state says. */
 bool state_bind(struct run *run);
 /* Applies --dim and --input to the symbols of a .dnn text (bind.c). Symbols stay open with

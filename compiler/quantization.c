@@ -6,6 +6,8 @@
 
 #include "base/size.h"
 #include "base/suggest.h"
+#include "codegen/targets.h"
+#include "compiler/calibrate.h"
 #include "compiler/report.h"
 #include "passes/quantize/quantize.h"
 
@@ -204,10 +206,38 @@ bool quantization_read(struct run *run)
         return !p->layers || !*o->quantize || read_ranges(run, p);
 }
 
+/* Quantizes layers, while inputs that become state are inputs, of which samples tell as many rows
+ * as they have. */
+static bool quantize_layers(struct run *run)
+{
+        const struct options *o = &run->options;
+        struct quantize_policy policy;
+        if (!quantization_read(run))
+                return false;
+        policy = *run->context.quantize;
+        policy.state_results = state_outputs(run);
+        if (!policy.state_results)
+                return false;
+        run->context.quantize = arena_copy(run->arena, &policy, sizeof policy);
+        run->context.sampler = o->calibrate ? sampler_new(run) : NULL;
+        const struct pipeline_options pipeline = {
+                .passes = arena_printf(run->arena, "%s,quantize", pipeline_calibrated()),
+                .neutral = target_at(0),
+                .verify = !o->no_verify
+        };
+        if (!pipeline_run(&run->state, &pipeline, &run->context))
+                return false;
+        return run->quantized = true;
+}
+
 bool quantization_of_state(struct run *run)
 {
         const struct options *o = &run->options;
-        if (!o->states.count || !o->quantize_ports.count || !run->state.module)
+        if (!o->states.count || !run->state.module)
+                return true;
+        if (o->quantize && !is_dynamic(o) && !o->passes && !quantize_layers(run))
+                return false;
+        if (!o->quantize_ports.count)
                 return true;
         if (!quantization_read(run))
                 return false;
@@ -245,7 +275,7 @@ static int passes_of(const struct run *run, const char *names[], const char *opt
         const struct quantize_policy *p = run->context.quantize;
         const bool floats = p->weights && weights_are_floats(p->weights);
         int count = 0;
-        if (p->layers || p->dynamic || p->weights) {
+        if ((p->layers || p->dynamic || p->weights) && !run->quantized) {
                 options[count] = run->options.quantize ? "--quantize" : "--quantize-weights";
                 names[count++] = p->layers ? "quantize"
                                  : floats  ? "store_weights"

@@ -258,6 +258,27 @@ static const char *of_scales(const struct stating *s, const char *option)
                             equal + 1);
 }
 
+const bool *state_outputs(struct run *run)
+{
+        const struct options *o = &run->options;
+        struct stating s = { .f = module_entry(run->state.module),
+                             .arena = run->arena,
+                             .diag = &run->diag };
+        bool *next = arena_array(run->arena, (size_t)s.f->output_count + 1, sizeof *next);
+        for (int i = 0; i < o->states.count; i++) {
+                s.option = o->states.items[i];
+                if (!check_option(&s))
+                        return NULL;
+                for (int k = 0; k < s.f->body.argument_count; k++) {
+                        const char *name = next_name(&s, s.f->input_ports[k].name);
+                        const int output = name ? output_called(s.f, name) : -1;
+                        if (output >= 0)
+                                next[output] = true;
+                }
+        }
+        return next;
+}
+
 bool state_ports(struct run *run, struct quantized_ports *ports)
 {
         const struct options *o = &run->options;

@@ -12,10 +12,22 @@ static bool is_called(const struct calibrated *c, const char *name)
         return !strcmp(c->name, name) || text_lists(where, name);
 }
 
+/* Is v what a run keeps for the next one? */
+static bool is_kept(const struct value *v, const bool *state_results)
+{
+        bool kept = false;
+        for (const struct use *u = state_results ? v->uses : NULL; u && !kept; u = u->next)
+                kept = u->user->code == OP_yield && !u->user->region->owner &&
+                       state_results[u->index];
+        return kept;
+}
+
 const bool *keep_float_find(struct arena *arena, const struct quantize_policy *policy,
                             const struct calibrated *known, int count, struct diag *diag)
 {
         bool *keep = arena_array(arena, (size_t)count + 1, sizeof *keep);
+        for (int k = 0; k < count; k++)
+                keep[k] = is_kept(known[k].value, policy->state_results);
         for (int i = 0; i < policy->keep_float_count; i++) {
                 const char *given = policy->keep_float[i],
                            *name = text_safe(arena, given, strlen(given));

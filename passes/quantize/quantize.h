@@ -35,6 +35,8 @@ struct quantize_policy {
         bool first, last;               /* The first layer, or the last one, stays in floats. */
         const char *const *keep_float;  /* Nodes or values have these names. */
         int keep_float_count;
+        const bool *state_results;      /* These results of the function are next values of state,
+                                         * which stay in floats; NULL: none are. */
         struct quantized_ports *ports;  /* The list is --quantize-port, or NULL. */
         /* kept is called for each layer that stays in floats; it may be NULL. */
         void (*kept)(void *runner, const struct op *op, const char *why);

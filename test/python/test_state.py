@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
 """State (--state PAST=PRESENT): what the caller keeps from one run to the next gives, step by step, what handing outputs back as inputs gives."""
+import re
+
 import dnncc
 import dnncc_package
 import numpy as np
@@ -217,6 +219,40 @@ def test_forty_steps_are_one_of_forty():
     steps["P"] = 10                     # back to the tenth token
     again = [steps(x=given["x"][:, k:k + 1], mask=np.zeros((1, k + 1), np.float32)) for k in range(10, 40)]
     assert np.array_equal(np.concatenate(again, axis=2), np.concatenate(rows[10:], axis=2)) and fork["P"] == 40
+
+
+def test_calibrated_with_a_past(tmp_path):
+    """samples have as many rows of a past as they like; layers then multiply bytes, and what is kept stays in floats"""
+    m, pairs = attention()
+    session = onnxruntime.InferenceSession(m.SerializeToString(), providers=["CPUExecutionProvider"])
+    onnx.save(m, tmp_path / "m.onnx")
+    none, samples = {f"past.{x}": np.zeros((1, 2, 0, 4), np.float32) for x in "kv"}, tmp_path / "samples"
+    samples.mkdir()
+    for seed in range(4):
+        past = none
+        for i, (given, _) in enumerate(grown([5, 1, 3, 1], seed)):
+            np.savez(samples / f"{seed}.{i}.npz", **given, **past)
+            past = dict(zip(none, session.run(None, {**given, **past})[1:]))
+    dims = [f"--dim={k}={v}" for k, v in DIMS.items()]
+    command = [dnncc.DNNCC, tmp_path / "m.onnx", *dims]
+    state = [f"--state={a}={b}" for a, b in pairs.items()]
+    for name, more in ("plain", []), ("state", state):
+        assert dnncc.run([*command, *more, f"--calibrate={samples}", "-o", tmp_path / name]).returncode == 0
+    assert (tmp_path / "plain").read_bytes() == (tmp_path / "state").read_bytes()
+    texts = [dnncc.run([*command, *state, *how, "--emit=ir", "-o", "-"]).stdout for how in (["--quantize", f"--calibrate={samples}"], [f"--quantize={tmp_path / 'plain'}"])]
+    bodies = [text[text.index("func @main"):] for text in texts]
+    assert bodies[0] == bodies[1] and re.search(r"accumulator=i32|x u8>", bodies[0]) and "scatter(%past_k," in bodies[0]
+    assert dnncc.run([*command, *state, f"--quantize={tmp_path / 'plain'}", "--check"]).returncode == 0
+    s = dnncc_package.compile(m, dim=DIMS, state=pairs, quantize=True, calibrate=samples).sequence()
+    past, largest = none, 0
+    for given, before in grown([5, 1, 1, 3, 1], 9):
+        assert s["P"] == before
+        want = session.run(None, {**given, **past})
+        past = dict(zip(none, want[1:]))
+        largest = max(largest, np.abs(want[0]).max())
+        np.testing.assert_allclose(s(**given), want[0], rtol=0, atol=.1 * largest)
+    done = dnncc.run([*command, *state, "--quantize-weights=s4", f"--calibrate={samples}", "-o", tmp_path / "x.c"])
+    assert done.returncode == dnncc.UNSUPPORTED and "is state that grows, of which samples have rows for --quantize alone" in done.stderr, done.stderr
 
 
 def test_a_full_state_takes_no_more():
