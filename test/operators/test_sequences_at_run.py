@@ -216,7 +216,8 @@ def test_map(tmp_path):
 REFUSED = {
     "large parts": ([node("SplitToSequence", ["x", "k"], ["y"])], [100000], "bound their number by --dim y_count=0..16"),
     "ranks": ([node("SequenceConstruct", ["x", "x"], ["s"]), node("SequenceErase", ["s", "k"], ["y"])], [1] * 16, "items of rank 16, at most 15"),
-    "texts": ([node("Cast", ["x"], ["t"], to=I64), node("Cast", ["t"], ["u"], to=8), node("SequenceConstruct", ["u"], ["y"])], [2], "which is supported of numbers alone"),
+    "texts": ([node("Cast", ["x"], ["t"], to=I64), node("Cast", ["t"], ["u"], to=8), node("SequenceConstruct", ["u"], ["s"]), node("SequenceErase", ["s", "k"], ["y"])], [2],
+              "a sequence of texts, at a position that only a run knows"),
 }
 
 
