@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The bodies of loops. */
 #include "front/onnx/onnx_body.h"
+
+#include "base/size.h"
+#include "front/compose/compose_texts.h"
 #include "front/onnx/onnx_model.h"
+#include "front/onnx/onnx_texts.h"
 
 bool onnx_body_open(struct onnx_import *im, const struct compose_loop_parts *parts,
                       struct onnx_body *body)
@@ -24,6 +28,34 @@ bool onnx_body_close(struct onnx_import *im, struct onnx_body *body, struct valu
         im->m->known_count = body->known;
         im->model->iteration = im->model->iteration->outer;
         return compose_loop_close(im->c, &body->loop, yielded);
+}
+
+struct onnx_carried_texts onnx_carried_texts(const struct value *first)
+{
+        const int64_t width =
+                onnx_is_texts(first) ? compose_texts_width(onnx_texts_bytes(first)) : 0;
+        return (struct onnx_carried_texts){ .width = width, .first = width };
+}
+
+struct value *onnx_body_texts(struct onnx_import *im, struct onnx_carried_texts *t, int64_t most,
+                              const struct value *texts, bool *wider)
+{
+        enum { WIDTH_MOST = 1 << 20 };
+        struct value *bytes = onnx_texts_bytes(texts);
+        const int last = value_rank(bytes) - 1;
+        const int64_t width = value_extent(bytes, last), more = width - t->width;
+        int64_t all;
+
+        if (more <= 0)
+                return compose_fitted(im->c, bytes, last, t->width);
+        if (t->enough && more == t->more)
+                return compose_part(im->c, bytes, last, 0, t->width);
+        t->enough = more == t->more && most >= 0 && int_mul(more, most, &all) &&
+                    int_add(t->first, all, &all) && all >= t->width && all <= WIDTH_MOST;
+        t->width = t->enough ? all : width;
+        t->more = more;
+        *wider = true;
+        return NULL;
 }
 
 struct onnx_mark onnx_mark(struct onnx_import *im)

@@ -17,6 +17,21 @@ bool onnx_body_open(struct onnx_import *im, const struct compose_loop_parts *par
                     struct onnx_body *body);
 bool onnx_body_close(struct onnx_import *im, struct onnx_body *body, struct value *const *yielded);
 
+/* Texts are carried as bytes of one width. Where each iteration makes them longer by as much as the
+ * one before, that is what they have after the last one. */
+struct onnx_carried_texts {
+        int64_t width;                  /* Each has so many bytes; 0: they are no texts. */
+        int64_t first;                  /* Before the first iteration they have so many, */
+        int64_t more;                   /* and so many more after an iteration. */
+        bool enough;                    /* The width is enough for all iterations. */
+};
+struct onnx_carried_texts onnx_carried_texts(const struct value *first);
+/* Returns texts that the body yields as bytes of the width, in a loop of at most `most` iterations
+ * (-1: that is not known). Where they do not fit, sets a larger width and *wider, and returns NULL:
+ * the body is to be imported anew. */
+struct value *onnx_body_texts(struct onnx_import *im, struct onnx_carried_texts *t, int64_t most,
+                              const struct value *texts, bool *wider);
+
 /* Where an import has come to, so that what follows can be taken back. */
 struct onnx_mark {
         struct builder b;

@@ -83,8 +83,7 @@ struct looping {
                                          * for its inputs, and makes one for each carried list. */
         int64_t most;                   /* It runs no more often; -1: that is not known. */
         struct onnx_grown *grown;           /* [carried], of tensors whose extents change. */
-        int64_t *widths;                /* [carried], of texts how many bytes are carried of each; 0
-                                         * for other values. */
+        struct onnx_carried_texts *texts;       /* [carried]. */
         bool *is_text;                  /* [stacked], where rows are texts. */
         bool misfit;                    /* Forms or widths that the body yields are not those that
                                          * it was given. */
@@ -117,13 +116,12 @@ static void carry(struct onnx_import *im, struct looping *l, struct value **firs
         l->wanted = arena_array(im->arena, count, sizeof *l->wanted);
         l->is_list = arena_array(im->arena, count, sizeof *l->is_list);
         l->at = arena_array(im->arena, count, sizeof *l->at);
-        l->widths = arena_array(im->arena, count, sizeof *l->widths);
+        l->texts = arena_array(im->arena, count, sizeof *l->texts);
         l->grown = arena_array(im->arena, count, sizeof *l->grown);
         for (int i = 0; i < l->carried; i++) {
                 if ((l->is_list[i] = first[i] && first[i]->type->kind != TYPE_TENSOR))
                         l->forms[i] = onnx_form_of(im, first[i]);
-                if (onnx_is_texts(first[i]))
-                        l->widths[i] = compose_texts_width(onnx_texts_bytes(first[i]));
+                l->texts[i] = onnx_carried_texts(first[i]);
         }
         number_parts(l);
 }
@@ -323,7 +321,7 @@ static bool give_arguments(struct onnx_import *im, const struct looping *l,
                 arguments[2 + i] = l->is_list[i]  ? onnx_form_gather(im, &form, parts)
                                    : l->grown[i].bound
                                            ? onnx_grown_gather(im, NULL, -1, &l->grown[i], parts)
-                                   : l->widths[i] ? onnx_texts_new(im, parts[0])
+                                   : l->texts[i].width ? onnx_texts_new(im, parts[0])
                                                   : parts[0];
                 if (!arguments[2 + i])
                         return false;
@@ -365,19 +363,13 @@ static bool map_items(struct onnx_import *im, struct onnx_node *n, const struct 
 static bool yield_carried(struct onnx_import *im, struct onnx_node *n, struct looping *l, int i,
                           const struct value *held, struct value *v, struct value **to)
 {
-        if (onnx_is_texts(v) != (l->widths[i] != 0))
+        if (onnx_is_texts(v) != (l->texts[i].width != 0))
                 return onnx_invalid(im, n, "carried value %d is of texts before or behind an "
                                            "iteration alone", i);
-        if (l->widths[i]) {
-                v = onnx_texts_bytes(v);
-                const int64_t width = compose_texts_width(v);
-                if (width > l->widths[i]) {
-                        l->widths[i] = width;
-                        l->misfit = l->longer = true;
-                        return false;
-                }
-                if (!(v = compose_fitted(im->c, v, value_rank(v) - 1, l->widths[i])))
-                        return false;
+        if (l->texts[i].width &&
+            !(v = onnx_body_texts(im, &l->texts[i], l->most, v, &l->longer))) {
+                l->misfit = l->longer;
+                return false;
         }
         const struct type *was = l->grown[i].bound ? l->grown[i].bound : held->type;
         bool same = v->type == was;
@@ -558,9 +550,9 @@ static bool build_loop(struct onnx_import *im, struct onnx_node *n, struct loopi
         struct value **first = arena_array(im->arena, (size_t)flat + 1, sizeof *first);
         for (int i = 0; i < l->carried; i++) {
                 struct value *v = l->first[i];
-                if (l->widths[i])
+                if (l->texts[i].width)
                         v = compose_fitted(im->c, onnx_texts_bytes(v), value_rank(v),
-                                           l->widths[i]);
+                                           l->texts[i].width);
                 if (!v)
                         return false;
                 if (l->grown[i].bound) {
@@ -592,7 +584,7 @@ static bool build_loop(struct onnx_import *im, struct onnx_node *n, struct loopi
                 n->outputs[i] = l->is_list[i]  ? onnx_form_gather(im, &l->wanted[i], parts_of)
                                 : l->grown[i].bound
                                         ? onnx_grown_gather(im, n, i, &l->grown[i], parts_of)
-                                : l->widths[i] ? onnx_texts_new(im, parts_of[0])
+                                : l->texts[i].width ? onnx_texts_new(im, parts_of[0])
                                                : parts_of[0];
                 if (!n->outputs[i])
                         return false;
@@ -607,7 +599,7 @@ static bool grow(struct onnx_import *im, struct onnx_node *n, struct looping *l,
         bool runs = false;
         if ((*done = unrolled(im, n, l, &runs)) || !runs)
                 return false;
-        if (l->is_list[l->which_changed] || l->widths[l->which_changed] ||
+        if (l->is_list[l->which_changed] || l->texts[l->which_changed].width ||
             !onnx_grown_bound(im, n, l->which_changed, l->most, l->from, l->to,
                               &l->grown[l->which_changed])) {
                 onnx_unsupported(im, n, "%s, and only a run tells how often it runs: bound that "

@@ -11,8 +11,7 @@ struct scanning {
         const Onnx__GraphProto *body;
         int carried, scanned, stacked;
         int64_t *scan_axes, *scan_backward, *stack_axes, *stack_backward;
-        int64_t *widths;                /* [carried], of texts how many bytes are carried of each; 0
-                                         * for other values. */
+        struct onnx_carried_texts *texts;       /* [carried]. */
         bool *is_text;                  /* [carried + scanned + stacked], of inputs, then of stacks:
                                          * they are texts, which the loop has as bytes. */
         bool misfit;                    /* The body makes longer texts than it was given. */
@@ -70,7 +69,7 @@ static bool scanning_read(struct onnx_import *im, struct onnx_node *n, int first
                 return onnx_invalid(im, n, "%d inputs and %d outputs; its body has %zu and %zu",
                                     inputs, n->output_count, s->body->n_input, s->body->n_output);
         s->is_text = arena_array(im->arena, (size_t)(inputs + s->stacked) + 1, sizeof *s->is_text);
-        s->widths = arena_array(im->arena, (size_t)s->carried + 1, sizeof *s->widths);
+        s->texts = arena_array(im->arena, (size_t)s->carried + 1, sizeof *s->texts);
         return true;
 }
 
@@ -85,14 +84,7 @@ static struct value *as_carried(struct onnx_import *im, struct onnx_node *n, str
         }
         if (!s->is_text[i])
                 return v;
-        struct value *bytes = onnx_texts_bytes(v);
-        const int64_t width = compose_texts_width(bytes);
-        if (width > s->widths[i]) {
-                s->widths[i] = width;
-                s->misfit = true;
-                return NULL;
-        }
-        return compose_fitted(im->c, bytes, value_rank(bytes) - 1, s->widths[i]);
+        return onnx_body_texts(im, &s->texts[i], s->steps, v, &s->misfit);
 }
 
 /* Returns x with dimension `axis` moved to the front, or the first dimension moved there. */
@@ -178,8 +170,7 @@ static bool scan_fitting(struct onnx_import *im, struct onnx_node *n, struct sca
         enum { TRIES = 3 };
         struct value **held = arena_array(im->arena, (size_t)s->carried + 1, sizeof *held);
         for (int i = 0; i < s->carried; i++)
-                if (s->is_text[i])
-                        s->widths[i] = compose_texts_width(onnx_texts_bytes(states[i]));
+                s->texts[i] = onnx_carried_texts(states[i]);
         for (int tries = 0; tries < TRIES; tries++) {
                 struct onnx_mark mark = onnx_mark(im);
                 s->misfit = false;

@@ -35,8 +35,8 @@ def save(path, nodes, inputs, outputs, constants=()):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), path)
 
 
-def compare(folder, feeds_list, options=()):
-    """C for generic under sanitizers, C for a target with vectors, and the interpreter"""
+def compare(folder, feeds_list, options=(), expect=None):
+    """C for generic under sanitizers, C for a target with vectors, and the interpreter; expect: where onnxruntime is not right"""
     session = onnxruntime.InferenceSession(str(folder / "m.onnx"), providers=["CPUExecutionProvider"])
     programs = []
     for target, flags in (("generic", dnncc.SANITIZE), ("x86-64-v3", ["-O1", "-mavx2", "-mfma"])):
@@ -44,7 +44,7 @@ def compare(folder, feeds_list, options=()):
         dnncc.compile_model(folder / "m.onnx", folder / target, [f"--target={target}", *options])
         programs.append(dnncc.build_host(folder / target, flags))
     for feeds in feeds_list:
-        want = session.run(None, feeds)
+        want = expect(**feeds) if expect else session.run(None, feeds)
         given = [feeds[i.name] for i in session.get_inputs()]
         for got in (*(dnncc.run_host(p, given) for p in programs), interpreted(folder, given, options)):
             for a, b in zip(got, want, strict=True):
@@ -183,11 +183,34 @@ def test_scan(tmp_path, backward):
     compare(tmp_path, [{"a": words("k", "l"), "b": words("k", "k", "é", "m", "l", "l").reshape(2, 3)}])
 
 
+@pytest.mark.slow
+def test_longer_in_a_scan(tmp_path):
+    """all texts of a column, one behind the other"""
+    graph = helper.make_graph([node("StringConcat", ["t", "x"], ["more"]), node("Identity", ["more"], ["row"])], "body", [value("t", S, [2]), value("x", S, [2])],
+                              [value("more", S, [2]), value("row", S, [2])])
+    save(tmp_path / "m.onnx", [node("Scan", ["a", "b"], ["y", "rows"], body=graph, num_scan_inputs=1)], [value("a", S, [2]), value("b", S, [5, 2])], [value("y", S, [2]), value("rows", S, [5, 2])])
+    long = "é" * 31 + "a"
+
+    def expect(a, b):                   # onnxruntime has another state's text in front of some
+        rows = a + np.cumsum(b, axis=0)
+        return rows[-1], rows
+    compare(tmp_path, [{"a": words("k", "l"), "b": words(*"abcdefghij").reshape(5, 2)}, {"a": words(long, ""), "b": np.full((5, 2), long, object)}], expect=expect)
+
+
+@pytest.mark.slow
+def test_longer_until(tmp_path):
+    """it is known how often the loop runs at most"""
+    nodes = [node("StringConcat", ["t", "x"], ["more"]), node("Less", ["i", "k"], ["goes"])]
+    save(tmp_path / "m.onnx", [node("Loop", ["n", "", "a"], ["y"], body=body(nodes, [TEXTS], go="goes"))], [value("a", S, [2]), value("x", S, [2]), value("k", I64, [])], [value("y", S, [2])],
+         {"n": 4})
+    compare(tmp_path, [{"a": words("k", "é" * 31), "x": words("b" * 63, "日本"), "k": np.array(k)} for k in (-1, 1, 9)])
+
+
 TEXTS_REFUSED = {
     "longer of a run": (node("Loop", ["n", "", "a"], ["y"], body=body([node("StringConcat", ["t", "t"], ["more"])], [TEXTS])), "texts that it carries are larger"),
     "how many of a run": (node("Loop", ["n", "", "z"], ["w", "y"], body=body([node("Identity", ["t"], ["more"]), node("Identity", ["a"], ["r"])], [("t", "more", F, [])], [("r", S, [2])])),
                           "has as many texts as there are iterations"),
-    "longer in a scan": (node("Scan", ["a", "b"], ["y"], num_scan_inputs=1, body=helper.make_graph([node("StringConcat", ["t", "x"], ["more"])], "body", [value("t", S, [2]), value("x", S, [2])],
+    "longer in a scan": (node("Scan", ["a", "b"], ["y"], num_scan_inputs=1, body=helper.make_graph([node("StringConcat", ["t", "t"], ["more"])], "body", [value("t", S, [2]), value("x", S, [2])],
                                                                                                 [value("more", S, [2])])), "texts that it carries are longer"),
 }
 
