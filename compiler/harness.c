@@ -77,12 +77,27 @@ const char *harness_path(const struct harness *h, const char *name, const char *
         return arena_printf(h->arena, "%s/%s%s", h->folder, name, ending);
 }
 
+/* Returns the name of the program that runs the entry at `at` of what is compiled as `name`. */
+static const char *program_name(const struct harness *h, const char *name, int at)
+{
+        const struct loop_program *p = h->run->state.program;
+        return p && p->entry_count > 1 ? arena_printf(h->arena, "%s-%d", name, at) : name;
+}
+
+static const char *program_now(const struct harness *h, const char *name)
+{
+        return program_name(h, name, h->run->state.program ? h->run->state.program->at : 0);
+}
+
 void harness_expect(const struct harness *h, const char *name)
 {
         static const char *const endings[] = { "", "_main.c", ".json", ".schedule", ".times" };
+        const struct loop_program *p = h->run->state.program;
         emit_expect(h->run, h->folder, name);
-        for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
-                temporary_expect(harness_path(h, name, endings[i]));
+        for (int at = -1; at < (p && p->entry_count > 1 ? p->entry_count : 0); at++)
+                for (size_t i = 0; i < sizeof endings / sizeof *endings; i++)
+                        temporary_expect(harness_path(
+                                h, at < 0 ? name : program_name(h, name, at), endings[i]));
 }
 
 /* ---- inputs ---- */
@@ -125,7 +140,7 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
 {
         const struct target *t = h->run->context.target;
         const char *symbol = entry_symbol(h->run, prefix);
-        FILE *out = fopen(harness_path(h, name, "_main.c"), "w");
+        FILE *out = fopen(harness_path(h, program_now(h, name), "_main.c"), "w");
         if (!out)
                 return harness_cannot_write(h);
         fprintf(out,
@@ -167,9 +182,10 @@ bool harness_compile(const struct harness *h, const char *name, const char *pref
         if (!write_main(h, name, prefix, profiled, by_thread) ||
             (o->threads > 1 && !runtime_write(h, RUNTIME_THREADS)))
                 return false;
+        const char *program = program_now(h, name);
         const char *command = arena_printf(
                 h->arena, "cd %s && %s -I. -o %s %s_main.c %s%s%s%s%s",
-                text_shell_word(h->arena, h->folder), cc, name, name, name,
+                text_shell_word(h->arena, h->folder), cc, program, program, name,
                 target_printer(h->run->context.target)->suffix,
                 profiled >= 0 && trace_wanted(o) ? " " RUNTIME_TRACE : "",
                 o->threads > 1 ? " " RUNTIME_THREADS " -lpthread" : "", o->fast_libm ? " -lm" : "");
@@ -242,6 +258,7 @@ static bool read_times(const struct harness *h, const char *name, int call_count
 bool harness_run(const struct harness *h, const char *name, double seconds, int least, bool peak,
                  int call_count, struct harness_times *times)
 {
+        name = program_now(h, name);
         const char *command = arena_printf(h->arena, "%s %.3f %d %d > %s.times", name, seconds,
                                            least, peak, name);
         return program_ran(h->run, h->option, program_run(h->run, h->arena, h->folder, command)) &&

@@ -53,12 +53,13 @@ void *harness_drawn(struct run *run, int k, const struct loop_buffer *b);
  * chance (ir/tensor/drawn.h). */
 bool harness_input(const struct harness *h, int file, int k, const struct loop_buffer *b,
                    const void *data);
-/* Compiles NAME.c, whose symbols begin with the prefix, to the program NAME. `profiled` is the
+/* Compiles NAME.c, whose symbols begin with the prefix, to a program of the entry at
+ * run->state.program->at, which harness_run runs while that is the same. `profiled` is the
  * number of calls where it was printed for --profile, or -1 where it was not. With by_thread, one
  * thread's own time is what counts, not what else the machine does. */
 bool harness_compile(const struct harness *h, const char *name, const char *prefix, int profiled,
                      bool by_thread);
-/* Runs the program for so many seconds, and at least so often. */
+/* Runs the program of NAME.c for so many seconds, and at least so often. */
 bool harness_run(const struct harness *h, const char *name, double seconds, int least, bool peak,
                  int call_count, struct harness_times *times);
 

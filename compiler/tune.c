@@ -106,6 +106,20 @@ static void find_units(struct tuning *t, struct function *f)
         }
 }
 
+/* ---- entries ---- */
+
+/* Where there is one entry of known extents, there is no program, which says so much of others. */
+static int entry_count(const struct tuning *t)
+{
+        return t->run->state.program ? t->run->state.program->entry_count : 1;
+}
+
+static void go_to(struct tuning *t, int at)
+{
+        if (t->run->state.program)
+                t->run->state.program->at = at;
+}
+
 /* ---- files and programs ---- */
 
 /* Writes for the reader what these operations make, and what the first schedule is predicted to
@@ -205,23 +219,54 @@ static bool build(struct tuning *t, const char *name)
         o.remarks = o.explain = NULL;   /* They are about what the user asked for, once. */
         if (process_run(compile_in_child, &o))
                 return harness_fail(h, EXIT_INTERNAL, "compiling with other schedules failed");
-        return read_calls(t, name) &&
-               harness_compile(h, name, "tuned", t->call_count, t->machine.threads == 1);
+        bool fine = read_calls(t, name);
+        for (int at = 0; at < entry_count(t) && fine; at++) {
+                go_to(t, at);
+                fine = harness_compile(h, name, "tuned", t->call_count, t->machine.threads == 1);
+        }
+        go_to(t, 0);
+        return fine;
 }
 
-/* Runs the program, and adds the times of each kind's kernels. */
+/* Writes what the entry reads: extents that a run gives are at their bounds. */
+static bool write_inputs(struct tuning *t)
+{
+        const struct function *f = run_function(t->run);
+        const struct region *body = &f->body;
+        for (int k = 0, file = 0; k < body->argument_count; k++) {
+                const struct type *type = body->arguments[k].type;
+                const struct loop_buffer input = { .element = type->element,
+                                                   .extent = type_most_elements(f->module, type),
+                                                   .type = type,
+                                                   .is_text = f->input_ports[k].is_text };
+                if (!f->input_ports[k].next &&    /* State begins as zeros. */
+                    !harness_input(&t->harness, file++, k, &input, NULL))
+                        return false;
+        }
+        return true;
+}
+
+/* Runs the program of each entry, and adds the times of each kind's kernels. */
 static bool measure(struct tuning *t, const char *name, int which, int turn)
 {
         struct harness_times times;
-        if (!harness_run(&t->harness, name, 0, RUNS, false, t->call_count, &times))
-                return false;
-        t->whole[which][turn] = times.median;
+        bool fine = true;
+        t->whole[which][turn] = 0;
         for (int i = 0; i < t->kind_count; i++)
                 t->kinds[i].time[which][turn] = 0;
-        for (int u = 0; u < t->unit_count; u++)
-                if (t->kind_of_unit[u] >= 0)
-                        t->kinds[t->kind_of_unit[u]].time[which][turn] += times.calls[t->calls[u]];
-        return true;
+        for (int at = 0; at < entry_count(t) && fine; at++) {
+                go_to(t, at);
+                fine = write_inputs(t) &&
+                       harness_run(&t->harness, name, 0, RUNS, false, t->call_count, &times);
+                t->whole[which][turn] += fine ? times.median : 0;
+                /* Calls of other entries take no time in this one. */
+                for (int u = 0; u < t->unit_count && fine; u++)
+                        if (t->kind_of_unit[u] >= 0)
+                                t->kinds[t->kind_of_unit[u]].time[which][turn] +=
+                                        times.calls[t->calls[u]];
+        }
+        go_to(t, 0);
+        return fine;
 }
 
 static bool write_schedules(struct tuning *t, const char *name, bool tried)
@@ -440,27 +485,8 @@ static bool confirm(struct tuning *t)
 
 static bool tune_in(struct tuning *t)
 {
-        double start = clock_wall();
-        struct run *run = t->run;
-        const struct function *f = module_entry(run->state.module);
-        const struct region *body = &f->body;
-        const struct lower_options plain = { .views = false };
-        t->end = start + (double)run->context.limits.tune_seconds;
-        /* Extents that a run gives are at their bounds, as a program has them. */
-        if (module_has_extents(run->state.module) &&
-            !(run->state.program = lower_module(run->state.module, NULL, run->context.library,
-                                                &plain, &run->diag)))
-                return false;
-        for (int k = 0, file = 0; k < body->argument_count; k++) {
-                const struct type *type = body->arguments[k].type;
-                const struct loop_buffer input = { .element = type->element,
-                                                   .extent = type_most_elements(f->module, type),
-                                                   .type = type,
-                                                   .is_text = f->input_ports[k].is_text };
-                if (!f->input_ports[k].next &&    /* State begins as zeros. */
-                    !harness_input(&t->harness, file++, k, &input, NULL))
-                        return false;
-        }
+        const double start = clock_wall();
+        t->end = start + (double)t->run->context.limits.tune_seconds;
         progress_step(0, 0, "compiling the model as it is");
         if (!write_schedules(t, "first", false) || !build(t, "first"))
                 return false;
@@ -468,10 +494,21 @@ static bool tune_in(struct tuning *t)
         return try_moves(t) && confirm(t);
 }
 
+/* Makes the program that tells which entries there are, and extents. */
+static bool lower_entries(struct run *run)
+{
+        const struct lower_options plain = { .views = false };
+        struct module *m = run->state.module;
+        if (!module_has_extents(m) && !module_has_entries(m))
+                return true;
+        run->state.program = lower_module(m, NULL, run->context.library, &plain, &run->diag);
+        return run->state.program != NULL;
+}
+
 static bool tune_in_folder(struct tuning *t)
 {
         t->calls = arena_array(t->arena, (size_t)t->unit_count + 1, sizeof *t->calls);
-        if (!harness_begin(&t->harness, t->run, "--tune"))
+        if (!lower_entries(t->run) || !harness_begin(&t->harness, t->run, "--tune"))
                 return false;
         harness_expect(&t->harness, "first");
         harness_expect(&t->harness, "tried");
@@ -509,7 +546,9 @@ bool tune(struct run *run)
         }
         if (run->context.limits.tune_seconds && !harness_runs(run, "--tune"))
                 return false;
-        find_units(&t, module_entry(run->state.module));
+        for (struct function *f = run->state.module->functions; f; f = f->next)
+                if (!f->general)        /* Code for likely extents keeps its schedules. */
+                        find_units(&t, f);
         const bool tunes = run->context.limits.tune_seconds != 0;
         bool fine = !tunes || tune_in_folder(&t);
         int stopped = process_stopped();

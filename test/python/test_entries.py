@@ -2,6 +2,7 @@
 """Several run functions in one file (--entry): each gives what the model alone gives; constants, kernels and state are shared."""
 import json
 import pickle
+import re
 
 import dnncc
 import dnncc_package
@@ -320,7 +321,29 @@ def test_models_want_entries(attention, tmp_path):
 
 
 @pytest.mark.parametrize("option", ["--target=vta", "--target=generic,x86-64-v3", "--flush-denormals --target=x86-64-v3",
-                                    "--region=dtcm=64K", "--quantize=m.ranges", "--emit=onnx", "--tune --schedule=s"])
+                                    "--region=dtcm=64K", "--quantize=m.ranges", "--emit=onnx"])
 def test_what_is_for_one(attention, tmp_path, option):
     done = dnncc.run([dnncc.DNNCC, attention, *DIMS, *ENTRIES, *option.split()], cwd=tmp_path)
     assert done.returncode == dnncc.UNSUPPORTED and "several entries" in done.stderr, done.stderr
+
+
+# ---- schedules ----
+
+@pytest.mark.slow
+def test_schedules_of_all_entries(tmp_path):
+    """--tune measures each entry, and the file that it writes is for all of them"""
+    product = test_state.model([helper.make_node("MatMul", ["x", "W"], ["y"])], [("x", TensorProto.FLOAT, ["N", 96])], [("y", TensorProto.FLOAT, ["N", 80])],
+                               {"W": test_state.weights(1, 96, 80)})
+    onnx.save(product, tmp_path / "m.onnx")
+    command, book = [dnncc.DNNCC, tmp_path / "m.onnx", "--target=x86-64", *ENTRIES], tmp_path / "book"
+    for seconds in 0, 8:
+        done = dnncc.run([*command, "--tune", f"--schedule={book}", "--limit", f"tune_seconds={seconds}"])
+        assert done.returncode == 0, done.stderr
+        lines = [line.split("  ;")[0] for line in book.read_text().splitlines() if line.startswith("convolve_packed")]
+        assert len(lines) == 2 and " N x 96" in lines[0] and " 1 x 96" in lines[1], lines
+        assert "tune: " in done.stderr or not seconds
+    book.write_text("dnncc-schedule 1\n" + "\n".join(re.sub(r": .*$", ": unroll=2", line) for line in lines) + "\n")
+    done = dnncc.run([*command, f"--schedule={book}", "--emit=ir", "-o", "-"])
+    assert done.returncode == 0, done.stderr
+    products = [re.findall(r'convolve_packed.*?schedule="([^;"]*)', entry) for entry in done.stdout.split("\nfunc @")[1:]]
+    assert products == [["unroll=2"], ["unroll=2"]], products
