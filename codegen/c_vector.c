@@ -273,6 +273,14 @@ static struct c_shape put_operation(struct c_writer *w, const struct c_spelling 
 {
         struct loop_expr literal = { .op = LOOP_LITERAL };
         struct c_operand operands[C_OPERANDS_MAX] = { 0 };
+        if (row->op == CAN_SATURATE) {
+                int bits, shift;
+                operands[0].value = capability_saturated(e, &bits, &shift);
+                literal.type = LOOP_TYPE(E_I32);
+                literal.literal.i = shift;
+                operands[1].value = &literal;
+                return c_row(w, row, operands);
+        }
         for (int i = 0; i < e->arity; i++)
                 operands[i].value = capability_operand(c_capability(row), e, i);
         if (row->loaded) {

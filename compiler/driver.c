@@ -153,7 +153,16 @@ static bool requantizes_by_shifts(const struct run *run)
         const struct target *t = run->context.target;
         const bool machine =
                 (target_accelerator(t) || target_commands(t)) && !o->exact && !o->passes;
-        return o->requantize == REQUANTIZE_SHIFT || (machine && o->requantize == REQUANTIZE_FLOAT);
+        return o->requantize == REQUANTIZE_SHIFT || (machine && o->requantize == REQUANTIZE_AUTO);
+}
+
+/* Returns whether bytes are made by integers alone. */
+static bool requantizes_by_integers(const struct run *run)
+{
+        const struct options *o = &run->options;
+        const bool small = target_integers(run->context.target) && !o->exact && !o->passes &&
+                           o->level > 0;
+        return o->requantize == REQUANTIZE_INTEGER || (small && o->requantize == REQUANTIZE_AUTO);
 }
 
 /* Returns whether commands are made, which is done of Tensor IR as it is before anything is done
@@ -180,7 +189,7 @@ static const char *passes_asked(const struct run *run)
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
         if (writes_ranges(o))
                 return pipeline_calibrated();
-        if (o->requantize == REQUANTIZE_INTEGER && !is_model)
+        if (requantizes_by_integers(run) && !is_model)
                 list = passes_with(run->arena, list ? list : pipeline_passes(o->level),
                                    "requantize_integer");
         if (requantizes_by_shifts(run) && !is_model)

@@ -121,6 +121,7 @@ bool prepare_context(struct run *run)
         context->target = run->targets[run->target_count - 1];
         context->least = run->targets[0];
         context->lower.target = context->target;
+        context->names_floats = o->requantize == REQUANTIZE_INTEGER || o->passes;
         context->shifted = target_accelerator(context->target)
                                    ? target_accelerator(context->target)->block_out
                                    : 0;

@@ -112,7 +112,7 @@ static struct tile_sizes tile_sizes(int64_t extent, int64_t most)
 static double widened_words(const struct multiply *m, double xs, double vectors)
 {
         return (m && m->x.source != SOURCE_SCALAR && multiply_widens(m, &m->x) ? xs : 0) +
-               (m && multiply_widens(m, &m->w) ? vectors : 0);
+               (m && multiply_widens(m, &m->w) && !m->w.decode ? vectors : 0);
 }
 
 /* Returns the loads of x in a step, for each position: less than one where a multiply takes lanes
@@ -136,7 +136,8 @@ double packed_step(const struct multiply *m, double positions, double vectors, d
         double step = cost_overlapped(cost_overlapped(adds, loads, target),
                                       rate_latency(target) / split, target);
         double instructions =
-                sums * (m ? m->instructions : 1) + xs + vectors + widened_words(m, xs, vectors);
+                sums * (m ? m->instructions : 1) + xs + vectors + widened_words(m, xs, vectors) +
+                (m && m->w.decode ? rate_packed_decode(target) * vectors : 0);
         return started > 0 ? cost_overlapped(step, instructions / started, target) : step;
 }
 

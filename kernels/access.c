@@ -142,6 +142,14 @@ static bool read_through(const struct region *region, struct value *v, bool pads
                 return read_through(region, op_operand(op, 0), pads, access) &&
                        reshape_strides(op_operand(op, 0)->type, v->type->rank, v->type->dims,
                                        access);
+        if (op->code == OP_neighbours) { /* From a channel to the next is a position. */
+                if (!read_through(region, op_operand(op, 0), pads, access))
+                        return false;
+                const int last = v->type->rank - 1;
+                access->stride[last] = access->stride[last - 1];
+                access->pitch[last] = access->pitch[last - 1];
+                return true;
+        }
         if (pads && op->code == OP_pad && relation_surrounds_zeros(op, lows)) {
                 for (int d = 0; d < v->type->rank; d++)
                         if (lows[d])

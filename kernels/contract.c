@@ -197,7 +197,8 @@ static struct kernel_state *prepare(const struct kernel_state *common,
                                    : multiply->outputs == c->s.lanes &&
                                              contract_fits_width(c->s.op, c->s.target);
         if (!vectors || c->s.pool || c->line % c->s.lanes || c->width % c->line ||
-            c->s.panel_width % c->width || (c->word > 1 && c->s.x.stride[c->s.rank - 1] != 1))
+            c->s.panel_width % c->width ||
+            (c->word > 1 && !c->s.prologue && c->s.x.stride[c->s.rank - 1] != 1))
                 return NULL;
         state_spatial(&c->s, 2);
         if (c->s.spatial_count > 1 && !dim_is(c->s.spatial[c->s.spatial_count - 2].x_pitch, 0))
@@ -232,7 +233,7 @@ bool contract_fits_width(const struct op *op, const struct target *width)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         int lanes = target_lanes(width, op_accumulator(op));
-        return packed_lanes(x, w) == lanes ||
+        return packed_lanes(x, w) == lanes || lanes == 1 ||
                (packed_group(x, w) == 1 && packed_panel(x, w) % lanes == 0);
 }
 

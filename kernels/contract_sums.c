@@ -22,19 +22,15 @@ static struct loop_expr *load_w(const struct tile *t, struct loop_expr *w_at, in
         const struct kernel_state *s = t->s;
         struct loop_expr *at =
                 plus(s->e, w_at, number(s->e, w_add + (int64_t)j * s->lanes * group_of(t)));
-        const char *decode = s->multiply->w.decode;
-        struct loop_expr *w =
-                state_words(s, s->ws, at, decode ? E_U32 : s->multiply->w.word, s->lanes);
-        if (decode)
-                w = loop_call(s->arena, loop_library_find(s->e->library, decode, E_U32), &w);
-        return emit_let(s->e, "w", w);
+        return emit_let(s->e, "w", state_decoded(s, &s->multiply->w, s->ws, at, s->lanes));
 }
 
 /* Loads words of x at index `at`: one word, broadcast to every lane, or a vector of them. */
 static struct loop_expr *load_x(const struct tile *t, struct loop_expr *at, int words)
 {
         const struct kernel_state *s = t->s;
-        struct loop_expr *x = state_words(s, t->xs, at, s->multiply->x.word, words);
+        struct loop_expr *x = s->decoded ? loop_load(s->arena, t->xs, at)
+                                         : state_decoded(s, &s->multiply->x, t->xs, at, words);
         if (words > 1 && s->multiply->x.source == SOURCE_LANE_LOADED)
                 return x;
         if (s->multiply->x.source == SOURCE_SCALAR)
@@ -379,11 +375,22 @@ static struct loop_expr *pitch_of(struct kernel_state *s, dim_t pitch)
         return dim_is(pitch, 0) ? NULL : emit_dim(s->e, pitch);
 }
 
+/* Do the words of a row of the window lie side by side in x, as in w? Then one loop goes over
+ * them. */
+static bool row_is_one_loop(const struct contract *c, struct blocks b)
+{
+        const struct spatial *last = &c->s.spatial[c->s.spatial_count - 1];
+        return c->s.decoded && !b.total && !c->s.channels && b.inner == c->inner &&
+               last->window > 1 && dim_is(last->x_pitch, 0) &&
+               last->x_window == b.inner * c->s.x.stride[c->s.rank - 1];
+}
+
 static void write_blocks(struct contract *c, const struct tile *t, struct loop_expr *x_at,
                          struct blocks b)
 {
         struct kernel_state *s = &c->s;
         struct sum_loop loops[SUMS_MAX];
+        const bool joined = row_is_one_loop(c, b);
         int n = 0;
         int64_t step = c->inner;
         for (int d = s->spatial_count - 1; d >= 0; d--)
@@ -398,7 +405,9 @@ static void write_blocks(struct contract *c, const struct tile *t, struct loop_e
         for (int d = 0; d < s->spatial_count; d++) {
                 const struct spatial *spatial = &s->spatial[d];
                 step /= spatial->window;
-                if (spatial->window > 1)
+                if (joined && d == s->spatial_count - 1)
+                        b.inner *= spatial->window;
+                else if (spatial->window > 1)
                         loops[n++] = (struct sum_loop){ .name = "k",
                                                         .extent = spatial->window,
                                                         .x_step = spatial->x_window,
@@ -408,7 +417,8 @@ static void write_blocks(struct contract *c, const struct tile *t, struct loop_e
         if (b.inner > 1 || !n)
                 loops[n++] = (struct sum_loop){ .name = "i",
                                                 .extent = b.inner,
-                                                .x_step = c->word * s->x.stride[s->rank - 1],
+                                                .x_step = (s->decoded ? 1 : c->word) *
+                                                          s->x.stride[s->rank - 1],
                                                 .number_step = 1,
                                                 .total = b.total,
                                                 .count = contract_units(c, s->channels, c->word) };

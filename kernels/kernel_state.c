@@ -73,6 +73,15 @@ struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *
                                    : loop_load(s->arena, from, at));
 }
 
+struct loop_expr *state_decoded(const struct kernel_state *s, const struct multiply_operand *o,
+                                struct loop_buffer *from, struct loop_expr *at, int lanes)
+{
+        struct loop_expr *word = state_words(s, from, at, o->decode ? E_U32 : o->word, lanes);
+        return o->decode ? loop_call(s->arena,
+                                     loop_library_find(s->e->library, o->decode, E_U32), &word)
+                         : word;
+}
+
 void state_add(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b)
 {
@@ -507,7 +516,7 @@ bool state_begin(struct kernel_state *s, struct emit *e, const struct region *re
         state_set_width(s, target_of_width(target, s->schedule.wide &&
                                                            schedule_has_word(op_info[op->code].name,
                                                                              WORD_wide)));
-        bool vectors = s->lanes > 1 && s->multiply;
+        bool vectors = (s->lanes > 1 && s->multiply) || target_engine(target)->single_sums;
         return (vectors || s->grid) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
                !type_is_empty(op_operand(op, 0)->type);
 }

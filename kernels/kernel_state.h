@@ -62,6 +62,8 @@ struct kernel_state {
                                          * not the kernel's result. */
         struct prologue *prologue;      /* Computes or gathers x in strips, which xs then holds; or
                                          * NULL. */
+        bool decoded;                   /* The strips hold words as the multiply decodes them: an
+                                         * element of xs is a word, and steps count these. */
         int rank;                       /* x and y have this rank. */
         int spatial_count;
         struct spatial spatial[RANK_MAX];
@@ -193,6 +195,9 @@ struct loop_function *state_product(const struct kernel_state *s);
  * one element, elements are loaded as they are. */
 struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *from,
                               struct loop_expr *at, enum element word, int lanes);
+/* Loads words of an operand likewise, and decodes them. */
+struct loop_expr *state_decoded(const struct kernel_state *s, const struct multiply_operand *o,
+                                struct loop_buffer *from, struct loop_expr *at, int lanes);
 void state_add(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *a, struct loop_expr *b);
 /* Loads a named vector at index `at` + `add` of a buffer; `live` of its lanes exist. */

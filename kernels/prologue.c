@@ -20,6 +20,7 @@
  * meet, without gaps.
  *
  * With no operations to compute, the same code gathers x (schedule.pack). */
+#include "ir/tensor/packed_multiply.h"
 #include "ir/tensor/relation.h"
 #include "kernels/kernel_state.h"
 
@@ -43,6 +44,9 @@ struct prologue {
          * of a row (or position) of the strip, and of the whole strip. */
         int64_t blocks, block, unit, size;
         int64_t lanes;                  /* A block has this many lanes. */
+        int64_t stored;                 /* The strip has this many elements for them: as many, or
+                                         * as many words as they are. */
+        struct access x;                /* Words are decoded from here. */
         struct loop_expr **index, *at;  /* This index is written, and stored at `at`. */
         struct lane_part part;
 };
@@ -72,14 +76,28 @@ bool prologue_find(struct kernel_state *s)
         struct value *x = op_operand(s->op, 0);
         const struct type *t = x->type;
         bool reads = s->op->code == OP_convolve_packed || s->op->code == OP_convolve_lanes;
-        if (!reads || !s->multiply || t->element != s->multiply->x.memory || t->rank > 5)
+        const struct multiply *words =
+                s->op->code == OP_convolve_packed
+                        ? packed_multiply(s->op, s->target, SUMS_IN_VECTORS)
+                        : NULL;
+        bool decodes = words && words->x.decode;
+        const struct multiply *m = decodes ? words : s->multiply;
+        if (!reads || !m || t->element != m->x.memory || t->rank > 5)
                 return false;
         struct prologue *p = ARENA_NEW(s->arena, struct prologue);
         p->value = x;
-        p->lanes = type_extent(t, t->rank - 1);
+        p->stored = p->lanes = type_extent(t, t->rank - 1);
+        if (decodes) {
+                if (p->lanes % m->channels)
+                        return false;
+                p->stored = p->lanes / m->channels;
+        }
         bool padded = emit_local(s->e, x)->inside && x->op->code == OP_pad;
         if (padded && !find_halo(p, x->op))
                 return false;
+        if (decodes && (!access_read(s->region, p->value, &p->x) || p->x.stride[t->rank - 1] != 1))
+                return false;
+        s->decoded = decodes;
         s->prologue = p;
         return true;
 }
@@ -90,7 +108,7 @@ void prologue_spatial(struct kernel_state *s)
         const int64_t *strides = op_ints(s->op, "strides", NULL),
                       *dilations = op_ints(s->op, "dilations", NULL);
         int64_t step = s->x.stride[s->rank - 1] = 1;
-        step = p->lanes;
+        step = p->stored;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 struct spatial *along = &s->spatial[d];
                 struct side *side = &p->sides[d];
@@ -118,21 +136,40 @@ void prologue_memory(struct kernel_state *s, int64_t blocks)
         length = length < tiling->extent ? length : tiling->extent;
         if (!side->close)
                 length = (length - 1) * side->stride + side->reach;
-        p->unit = one ? p->lanes : s->x.stride[2];
+        p->unit = one ? p->stored : s->x.stride[2];
         /* An odd number of units keeps blocks out of the same sets of a cache. */
-        p->block = (length * p->unit / p->lanes | 1) * p->lanes;
+        p->block = (length * p->unit / p->stored | 1) * p->stored;
         p->blocks = blocks;
         p->size = blocks * p->block;
         s->x.stride[0] = s->x.offset = 0;
         s->x.stride[1] = p->block;
-        s->xs = emit_scratch(s->e, "strip", p->value->type->element,
+        s->xs = emit_scratch(s->e, "strip",
+                             s->decoded ? s->multiply->x.word : p->value->type->element,
                              s->schedule.row_tasks * s->schedule.panel_tasks * p->size);
 }
 
 /* ---- one strip ---- */
 
+/* Fills words with the halo's constant. */
+static void fill_words(struct kernel_state *s, struct loop_expr *at, struct loop_expr *count)
+{
+        struct emit *e = s->e;
+        const struct multiply *m = s->multiply;
+        union scalar bytes = { .u = (s->prologue->halo.u & 0xff) * 0x01010101u };
+        struct loop_expr *word = loop_literal(s->arena, LOOP_TYPE(E_U32), bytes);
+        word = loop_call(s->arena, loop_library_find(e->library, m->x.decode, E_U32), &word);
+        word = emit_let(e, "constant", word);
+        struct loop_expr *i = emit_for(e, "halo", number(e, 0), count);
+        emit_store(e, s->xs, plus(e, at, i), word);
+        emit_end(e);
+}
+
 static void fill(struct kernel_state *s, struct loop_expr *at, struct loop_expr *count)
 {
+        if (s->decoded) {
+                fill_words(s, at, count);
+                return;
+        }
         state_fill(s, s->xs, at, count, s->prologue->lanes % s->lanes ? 1 : s->lanes,
                    s->prologue->halo);
 }
@@ -151,6 +188,22 @@ static bool write_vector(struct kernel_state *s, int rows, int columns)
         struct prologue *p = s->prologue;
         const struct state_vector v = { p->value, p->index, NULL, p->part };
         return state_write_vector(s, &v, s->xs, p->at);
+}
+
+/* Writes the words of one position, at `at`. */
+static void write_words(struct kernel_state *s, struct loop_expr **index, struct loop_expr *at)
+{
+        struct prologue *p = s->prologue;
+        struct emit *e = s->e;
+        struct loop_expr *from = access_start(e, &p->x);
+        for (int d = 0; d + 1 < s->rank; d++)
+                from = plus(e, from, state_times(s, index[d], p->x.stride[d], p->x.pitch[d]));
+        struct loop_buffer *x = emit_parameter(e, p->x.value);
+        struct loop_expr *word = emit_for(e, "word", number(e, 0), number(e, p->stored));
+        emit_store(e, s->xs, plus(e, at, word),
+                   state_decoded(s, &s->multiply->x, x,
+                                 plus(e, from, times(e, word, s->multiply->channels)), 1));
+        emit_end(e);
 }
 
 /* Writes one position, at `at`; `index` is its index but for the last spatial dimensions. */
@@ -173,6 +226,10 @@ static bool write_position(struct kernel_state *s, struct loop_expr **index,
         } else {
                 index[last] = side_index(s, &p->sides[s->spatial_count - 1], position);
         }
+        if (s->decoded) {
+                write_words(s, index, at);
+                return true;
+        }
         p->index = index;
         p->at = at;
         return state_vectors(s, p->lanes, &p->part, 1, 1, write_vector);
@@ -187,7 +244,7 @@ static bool write_side(struct kernel_state *s, int d, struct loop_expr **index,
         const struct side *side = &p->sides[d];
         bool last = d == s->spatial_count - 1, before = p->pad && side->low;
         bool after = p->pad && side->low + side->made < side->extent;
-        int64_t unit = last ? p->lanes : p->unit;
+        int64_t unit = last ? p->stored : p->unit;
         struct loop_expr *begin = before ? maximum(e, from, number(e, side->low)) : from;
         struct loop_expr *end = after ? minimum(e, to, number(e, side->low + side->made)) : to;
         if (before)

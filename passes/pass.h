@@ -28,6 +28,8 @@ struct pass_context {
         const struct target *target;
         int shifted;                    /* --requantize=shift gives each group of this many outputs
                                          * one shift; 0: 16. */
+        bool names_floats;              /* --requantize=integer was asked for: what stays in floats
+                                         * is named. */
         const struct target *least;     /* The module is for several targets, and this one is the
                                          * smallest; NULL: target. */
         const struct loop_library *library;

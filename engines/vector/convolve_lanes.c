@@ -31,7 +31,7 @@ struct lanes {
         struct loop_variable *sums;     /* It holds the sums of the tile, [rows * columns][1]. */
 };
 
-/* Loads a vector as floats, which hold sums of bytes exactly. */
+/* Loads a vector as the sums are: floats hold sums of bytes exactly. */
 static struct loop_expr *load(struct kernel_state *s, const char *name, struct loop_buffer *b,
                               struct loop_expr *at, int64_t add, int live)
 {
@@ -187,8 +187,13 @@ struct kernel_state *lanes_prepare(const struct kernel_state *common)
 {
         struct lanes *l = ARENA_NEW(common->arena, struct lanes);
         const struct type *x = op_operand(common->op, 0)->type;
+        const struct type *w = op_operand(common->op, 1)->type;
         l->s = *common;
         struct kernel_state *s = &l->s;
+        if (!s->multiply)
+                s->multiply = multiply_find(s->target, x->element, w->element, false, 1, 1, 0);
+        if (!s->multiply)
+                return NULL;
         s->write = write_blocks;
         s->panels = type_extent(x, 1);
         s->few_rests = true;

@@ -184,6 +184,38 @@ static bool has_scalar(const struct loop_expr *e)
         return k < e->arity && e->args[k]->op == LOOP_SPLAT;
 }
 
+const struct loop_expr *capability_saturated(const struct loop_expr *e, int *bits, int *shift)
+{
+        int64_t high, low, by;
+        const bool bounded = e->op == LOOP_MIN && e->type.lanes == 1 &&
+                             e->type.element == E_I32 && loop_is_int(e->args[1], &high) &&
+                             e->args[0]->op == LOOP_MAX &&
+                             loop_is_int(e->args[0]->args[1], &low);
+        if (!bounded || low != -high - 1 || high < 1 || high & (high + 1))
+                return NULL;
+        for (*bits = 1; high; high >>= 1)
+                ++*bits;
+        const struct loop_expr *x = e->args[0]->args[0];
+        *shift = 0;
+        if (x->op != LOOP_SHR || !loop_is_int(x->args[1], &by) || by < 0 || by > 31)
+                return x;
+        *shift = (int)by;
+        return x->args[0];
+}
+
+/* Returns the row for the MIN of a MAX; NULL: there is none. */
+static const struct capability *find_saturation(const struct target *t, const struct loop_expr *e)
+{
+        int bits, shift;
+        return capability_saturated(e, &bits, &shift)
+                       ? find(t,
+                              (struct capability){ .op = CAN_SATURATE,
+                                                   .element = E_I32,
+                                                   .level = (uint8_t)bits },
+                              1)
+                       : NULL;
+}
+
 struct loop_expr *capability_operand(const struct capability *row, const struct loop_expr *e, int k)
 {
         struct loop_expr *operand = e->args[k];
@@ -293,6 +325,9 @@ const struct capability *capability_of(const struct target *t, const struct loop
                 if (row)
                         return row;
         }
+        const struct capability *saturation = find_saturation(t, e);
+        if (saturation)
+                return saturation;
         switch (e->op) {
         case LOOP_LOAD: return capability_of_load(t, e);
         case LOOP_LITERAL: return lanes > 1 ? find_plain(t, LOOP_SPLAT, e->type) : NULL;

@@ -50,6 +50,10 @@ enum capability_op {
         CAN_CAST_ROUNDED,               /* The row is for a CAST whose operand is rounded: the
                                          * instruction does the work of a call of round itself, and
                                          * leaves whole numbers as they are. */
+        CAN_SATURATE,                   /* The row is for the MIN of a MAX whose bounds are those of
+                                         * integers of `level` bits, with signs, of a scalar that
+                                         * may be shifted: it takes the scalar, and the i32 literal
+                                         * by which it is shifted to the right. */
         CAN_SHL_LITERAL,
         CAN_SHR_LITERAL,                /* The shift takes a vector, and an i32 literal from 0 to
                                          * width - 1. */
@@ -117,6 +121,9 @@ const struct capability *capability_of_products(const struct target *t, enum ele
 /* Returns the subscripts of a gather that a row can print: index(v) of a vector v of i32; else
  * NULL. */
 const struct loop_expr *capability_subscripts(const struct loop_expr *index);
+/* Returns what a MIN of a MAX bounds to integers of *bits bits, once it is shifted to the right by
+ * *shift; NULL: e is something else. */
+const struct loop_expr *capability_saturated(const struct loop_expr *e, int *bits, int *shift);
 /* Returns operand k of e as its row has it: for an FMA without the negation that the row includes,
  * for a CAST the value that is rounded, for a CALL the vector whose lane it is. */
 struct loop_expr *capability_operand(const struct capability *row, const struct loop_expr *e,

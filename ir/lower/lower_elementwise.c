@@ -32,6 +32,27 @@ struct loop_expr *element_cast(struct emit *e, const struct op *op, int result,
         return emit_as(e, op->results[result].type->element, op_operand(op, 0), index);
 }
 
+/* Returns x * m + b, shifted by 32, where b counts 1 << 32. */
+static struct loop_expr *high_word(struct emit *e, const struct op *op,
+                                   struct loop_expr *const *index)
+{
+        struct loop_expr *operands[] = { emit_element(e, op_operand(op, 0), index),
+                                         emit_element(e, op_operand(op, 1), index),
+                                         emit_element(e, op_operand(op, 2), index) };
+        return loop_call(e->arena, loop_library_find(e->library, "multiply_high", E_I32),
+                         operands);
+}
+
+/* Returns x between bounds, as the result's element. */
+static struct loop_expr *bounded(struct emit *e, const struct op *op, struct loop_expr *x,
+                                 int64_t low, int64_t high)
+{
+        const enum element wide = x->type.element;
+        x = emit_op(e, LOOP_MAX, x, emit_number(e, wide, low));
+        x = emit_op(e, LOOP_MIN, x, emit_number(e, wide, high));
+        return loop_cast(e->arena, op->results[0].type->element, x);
+}
+
 /* A number that was shifted by 32 or more fits into i32, whose bounds are cheaper on small
  * machines. */
 struct loop_expr *element_requantize(struct emit *e, const struct op *op, int result,
@@ -45,11 +66,21 @@ struct loop_expr *element_requantize(struct emit *e, const struct op *op, int re
                 low = op_int(op, "low"), high = op_int(op, "high");
         low = low < least ? least : low;
         high = high > largest ? largest : high;
+        const bool halves = !value_is_splat(op_operand(op, 3), &never) || never != 0,
+                   raised = op_operand(op, 2)->type->element == E_I32;
+        if (raised && !halves && shift >= HALF) {
+                struct loop_expr *x = high_word(e, op, index);
+                if (shift > HALF)
+                        x = emit_op(e, LOOP_SHR, x, emit_number(e, E_I32, shift - HALF));
+                return bounded(e, op, x, low, high);
+        }
         struct loop_expr *x = emit_as(e, E_I64, op_operand(op, 0), index);
         struct loop_expr *m = emit_as(e, E_I64, op_operand(op, 1), index);
-        struct loop_expr *b = emit_element(e, op_operand(op, 2), index);
+        struct loop_expr *b = emit_as(e, E_I64, op_operand(op, 2), index);
+        if (raised)
+                b = emit_op(e, LOOP_SHL, b, emit_number(e, E_I64, HALF));
         x = emit_op(e, LOOP_ADD, emit_op(e, LOOP_MUL, x, m), b);
-        if (!value_is_splat(op_operand(op, 3), &never) || never != 0) {
+        if (halves) {
                 x = emit_let(e, "scaled", x);
                 struct loop_expr *even = emit_as(e, E_I64, op_operand(op, 3), index);
                 struct loop_expr *odd = emit_op_int(e, LOOP_SUB, x, INT64_C(1) << (shift - 1));
@@ -57,10 +88,7 @@ struct loop_expr *element_requantize(struct emit *e, const struct op *op, int re
                 x = emit_op(e, LOOP_ADD, x, emit_op(e, LOOP_MUL, odd, even));
         }
         x = emit_op(e, LOOP_SHR, x, emit_number(e, E_I64, shift));
-        enum element wide = shift >= HALF ? E_I32 : E_I64;
-        x = emit_op(e, LOOP_MAX, loop_cast(e->arena, wide, x), emit_number(e, wide, low));
-        x = emit_op(e, LOOP_MIN, x, emit_number(e, wide, high));
-        return loop_cast(e->arena, op->results[result].type->element, x);
+        return bounded(e, op, loop_cast(e->arena, shift >= HALF ? E_I32 : E_I64, x), low, high);
 }
 
 struct loop_expr *element_bitcast(struct emit *e, const struct op *op, int result,

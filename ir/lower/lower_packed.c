@@ -98,6 +98,19 @@ struct loop_expr *element_convolve_packed(struct emit *e, const struct op *op, i
         return close_sum(e, op, &sum, xi, wi);
 }
 
+struct loop_expr *element_neighbours(struct emit *e, const struct op *op, int result,
+                                     struct loop_expr *const *index)
+{
+        (void)result;
+        const struct value *x = op_operand(op, 0);
+        const int last = x->type->rank - 1;
+        struct loop_expr *at[RANK_MAX];
+        memcpy(at, index, (size_t)last * sizeof *at);
+        at[last - 1] = emit_op(e, LOOP_ADD, index[last - 1], index[last]);
+        at[last] = emit_int(e, 0);
+        return emit_element(e, op_operand(op, 0), at);
+}
+
 struct loop_expr *element_gather_panels(struct emit *e, const struct op *op, int result,
                                         struct loop_expr *const *index)
 {

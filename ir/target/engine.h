@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Engines: the kinds of machines that compute. An engine is one row, which stands in engines/NAME/:
  *
- *      scalar      one element after the other: plain C, small cores
+ *      scalar      one element after the other: plain C
+ *      words       words of a few bytes in general registers: small cores (base: scalar)
  *      vector      vectors of elements, and register tiles of them
  *      tile        the same, and products in hardware tiles (base: vector)
  *      grid        launches of blocks of warps: GPUs
@@ -59,6 +60,8 @@ struct engine {
                                          * vectorized. */
         bool blocks;                    /* Contractions are computed in blocks of channels, with
                                          * weights packed for a multiply. */
+        bool single_sums;               /* Such a block has sums in general registers, each of its
+                                         * own. */
         bool float_schedules;           /* Contractions of floats follow schedules. */
         bool hardware_tiles;            /* Loop IR's statements on tiles (ir/loop/loop_tiles.h) are
                                          * the target's own. */
@@ -120,7 +123,7 @@ struct engine {
         bool (*cold)(const struct target *target, double bytes);
 };
 
-extern const struct engine engine_scalar, engine_vector, engine_tile, engine_grid, engine_stream,
-        engine_commands;
+extern const struct engine engine_scalar, engine_words, engine_vector, engine_tile, engine_grid,
+        engine_stream, engine_commands;
 
 #endif

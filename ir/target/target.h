@@ -115,6 +115,8 @@ struct target {
         bool pointers;                  /* An address is of a register and another one or a number,
                                          * not of all three: so an iteration's places are reached by
                                          * pointers. */
+        bool integers;                  /* Quantized layers make bytes of sums by integers alone,
+                                         * unless an option says something else. */
         bool flushes;                   /* Arithmetic on vectors of f32 takes denormal numbers as
                                          * zeros, and returns zeros for them. */
         int64_t l1_bytes, l2_bytes;     /* A schedule may count on data caches of so many bytes in
@@ -171,6 +173,7 @@ TARGET_FIELD(bool, has_fma)
 TARGET_FIELD(bool, pointers)
 TARGET_FIELD(bool, has_masks)
 TARGET_FIELD(bool, flushes)
+TARGET_FIELD(bool, integers)
 TARGET_FIELD(int64_t, l1_bytes)
 TARGET_FIELD(int64_t, l2_bytes)
 TARGET_FIELD(int, line_bytes)

@@ -225,6 +225,15 @@ bool relate_convolve_packed(const struct op *op, int operand, struct relation *r
         return true;
 }
 
+bool relate_neighbours(const struct op *op, int operand, struct relation *r)
+{
+        relate_same(op, operand, r);
+        const int last = operand_type(op, operand)->rank - 1;
+        r->along[last - 1].window = op_int(op, "count");
+        r->along[last] = (struct along){ .kind = ALONG_FIRST, .from = -1 };
+        return true;
+}
+
 bool relate_gather_panels(const struct op *op, int operand, struct relation *r)
 {
         const int rank = operand_type(op, 1)->rank;

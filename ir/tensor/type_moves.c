@@ -168,6 +168,24 @@ bool type_pad(struct module *m, struct op *op, struct diag *diag)
 
 /* ---- concat ---- */
 
+bool type_neighbours(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0);
+        const int64_t count = op_int(op, "count");
+        const int last = x->rank - 1;
+        if (last < 1 || !dim_is(x->dims[last], 1) || !dim_is_static(x->dims[last - 1]))
+                return rule_fail(op, diag, "x is %s, want positions, whose number is known, and 1",
+                                 rule_type(m, x));
+        if (count < 1 || count > dim_extent(x->dims[last - 1]))
+                return rule_fail(op, diag, "count is %lld, want 1 to %lld", (long long)count,
+                                 (long long)dim_extent(x->dims[last - 1]));
+        dim_t dims[RANK_MAX];
+        memcpy(dims, x->dims, sizeof dims);
+        dims[last - 1] = dim_of(dim_extent(dims[last - 1]) - count + 1);
+        dims[last] = dim_of(count);
+        return rule_shape(m, op, x->element, x->rank, dims, diag);
+}
+
 bool type_concat(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *first = operand_type(op, 0);

@@ -355,7 +355,8 @@ bool type_requantize(struct module *m, struct op *op, struct diag *diag)
                 return rule_fail(op, diag, "low is %lld and high is %lld",
                                  (long long)op_int(op, "low"), (long long)op_int(op, "high"));
         for (int i = 0; i < op->operand_count; i++) {
-                const struct type *want = type_with_element(m, x, i == 2 ? E_I64 : E_I32);
+                const bool wide = i == 2 && operand_type(op, i)->element != E_I32;
+                const struct type *want = type_with_element(m, x, wide ? E_I64 : E_I32);
                 if (operand_type(op, i) != want)
                         return rule_fail(op, diag, "operand %s is %s, want %s",
                                          op_info[op->code].operands[i].name,

@@ -19,7 +19,7 @@
 static bool is_map(const struct op *op)
 {
         return op_info[op->code].traits & TRAIT_ELEMENTWISE || op->code == OP_broadcast ||
-               op->code == OP_pad;
+               op->code == OP_pad || op->code == OP_neighbours;
 }
 
 /* Returns the kernel that makes what only the contraction reads, if it has element-wise operations

@@ -6,6 +6,7 @@
  *   transposed    (input_dilations): output s * q + r sums every s-th weight only, so each r is a
  *                 convolution of its own, and the results lie interleaved in the whole */
 #include "passes/layout/layout.h"
+#include "passes/layout/neighbours.h"
 #include "passes/simplify/ranges.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@ struct convolution {
         int64_t groups, block;          /* A block of x has this many channels, before blocks are
                                          * padded to whole words. */
         int spatial;
+        const int64_t *strides, *dilations; /* Each is of all spatial dimensions of x in blocks. */
 };
 
 static bool is_depthwise(const struct convolution *c)
@@ -244,14 +246,6 @@ static struct value *pack_lanes(struct layout *l, struct value *w, int64_t lanes
 
 /* ---- the operation ---- */
 
-static void copy_ints(struct module *m, struct attr *attrs, enum opcode code, const struct op *op,
-                      const char *name)
-{
-        int count;
-        const int64_t *values = op_ints(op, name, &count);
-        attr_set_ints(m, attrs, code, name, values, count);
-}
-
 /* Returns how many channels a block of results has, where a group has this many outputs. */
 static int64_t block_of(const struct convolution *c, int64_t outputs)
 {
@@ -266,9 +260,11 @@ static struct value *contract(const struct convolution *c, struct value *x, stru
         bool lanes = is_depthwise(c);
         enum opcode code = lanes ? OP_convolve_lanes : OP_convolve_packed;
         struct attr *attrs = attrs_new(l->m, code);
-        copy_ints(l->m, attrs, code, c->op, "strides");
-        copy_ints(l->m, attrs, code, c->op, "dilations");
-        bool bytes = lanes && element_is_integer(c->x->type->element);
+        attr_set_ints(l->m, attrs, code, "strides", c->strides, c->spatial);
+        attr_set_ints(l->m, attrs, code, "dilations", c->dilations, c->spatial);
+        /* Vectors of floats hold such sums exactly. */
+        bool bytes = lanes && element_is_integer(c->x->type->element) &&
+                     !target_engine(l->context->target)->single_sums;
         attr_set(attrs, code, "accumulator", bytes ? E_F32 : op_int(c->op, "accumulator"));
         if (!x || !w)
                 return NULL;
@@ -605,6 +601,8 @@ bool layout_convolve(struct layout *l, struct op *op)
                                  .x = op_operand(op, 0),
                                  .w = layout_is_depthwise(op) ? w : layout_stored(l, w),
                                  .groups = op_int(op, "groups"),
+                                 .strides = op_ints(op, "strides", NULL),
+                                 .dilations = op_ints(op, "dilations", NULL),
                                  .spatial = op_operand(op, 0)->type->rank - 2 };
         bool whole = op_all_ones(op, "input_dilations");
         const struct type *result = op_result(op)->type;
@@ -635,8 +633,16 @@ bool layout_convolve(struct layout *l, struct op *op)
                 return layout_refuse(l, REMARK_layout_groups);
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && type_extent(c.x->type, 1) < l->block;
         int group = whole_group(&c);
+        struct neighbours near = { 0 };
+        const bool nears = few && layout_wants_neighbours(l, op, group);
+        if (nears && layout_neighbours(l, op, c.w, group, &near)) {
+                c.w = near.w;
+                c.strides = near.strides;
+                c.dilations = near.dilations;
+        }
         struct value *x =
-                few && group > 1 ? grouped_channels(l, c.x, group)
+                nears              ? near.x
+                : few && group > 1 ? grouped_channels(l, c.x, group)
                 : few            ? few_channels(l, c.x)
                 : is_depthwise(&c)
                         ? layout_blocked_as(l, c.x,
@@ -658,7 +664,10 @@ bool layout_convolve(struct layout *l, struct op *op)
                 return layout_refuse(l, REMARK_layout_at_once);
         }
         if (whole)
-                y = contract(&c, layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL), c.spatial),
+                y = contract(&c,
+                             nears ? x
+                                   : layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL),
+                                                 c.spatial),
                              c.w);
         else
                 y = contract_phases(&c, x);

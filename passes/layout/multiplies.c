@@ -6,7 +6,8 @@
 
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
 {
-        bool vectors = target_engine(context->target)->vectors &&
+        const struct engine *engine = target_engine(context->target);
+        bool vectors = (engine->vectors || engine->single_sums) &&
                        m->outputs == target_lanes(context->target, m->sum);
         bool native = m->registers || m->streams || vectors;
         bool plain = element_is_float(m->sum);    /* Canonical nests read these operands, too. */

@@ -304,25 +304,87 @@ static int64_t least_by(const struct thresholds *t, int64_t value, const struct 
         return clamped(product / by->m + (product % by->m > 0), t->low, t->high + 1);
 }
 
+/* Returns how many sums become another byte by these integers, with m >= 0. */
+static int64_t count_wrong(const struct thresholds *t, const struct form *form,
+                           const struct multiplier *by)
+{
+        int64_t wrong = 0;
+        int last = t->first + t->count;
+        for (int i = 0; i < t->count; i++)
+                wrong += llabs(least_by(t, t->first + 1 + i, by, form) - t->least[i]);
+        if (t->first > t->bottom)
+                wrong += least_by(t, t->first, by, form) - t->low;
+        if (last < t->top)
+                wrong += t->high + 1 - least_by(t, last + 1, by, form);
+        return wrong;
+}
+
 int64_t multiplier_nearest(const struct thresholds *t, const struct form *form,
                            struct multiplier *found)
 {
         enum { PRECISE = 1 << 12 };     /* A step of m then moves no threshold by more than a 32nd
                                          * of a byte's step. */
-        int64_t m = (int64_t)guess_of(t, form->shift), most = even_most(form->shift), wrong = 0;
-        int last = t->first + t->count;
+        int64_t m = (int64_t)guess_of(t, form->shift), most = even_most(form->shift);
         if (m < PRECISE && t->count > 1)
                 return -1;
         int64_t b = middle_of(t, m, form, 0);
         *found = (struct multiplier){ (int32_t)m, 0, b };
         if (form->each && t->count > 1)
                 found->even = (int32_t)clamped(middle_of(t, m, form, 1) - b, -most, most);
-        for (int i = 0; i < t->count; i++)
-                wrong += llabs(least_by(t, t->first + 1 + i, found, form) - t->least[i]);
-        if (t->first > t->bottom)
-                wrong += least_by(t, t->first, found, form) - t->low;
-        if (last < t->top)
-                wrong += t->high + 1 - least_by(t, last + 1, found, form);
+        const int64_t wrong = count_wrong(t, form, found);
         found->m = t->falls ? -found->m : found->m;
         return wrong;
+}
+
+/* ---- with b in the high word ---- */
+
+enum { HIGH = 32 };
+
+/* Splits a b of this room, or near its middle, in two: high << 32 and summand * m. Returns what b
+ * is then. Summands step over what high words leave between them: neighbours differ by m, and those
+ * of another high word fall in between. */
+static int64_t split_high(const struct thresholds *t, int64_t low, int64_t high, int64_t m,
+                          struct high_multiplier *found)
+{
+        enum { TRIES = 1 << 12 };
+        const int64_t middle = low + (high - low) / 2, around = middle >> HIGH;
+        int64_t best = 0, least = INT64_MAX;
+        for (int64_t n = 0; n < TRIES && least; n++) {
+                const int64_t word = around + (n % 2 ? -(n + 1) / 2 : n / 2),
+                              rest = middle - word * (INT64_C(1) << HIGH),
+                              summand = m ? (int64_t)rint((double)rest / (double)m) : 0,
+                              b = word * (INT64_C(1) << HIGH) + summand * m;
+                const int64_t off = b < low ? low - b : b > high ? b - high : 0;
+                if (llabs(word) > INT32_MAX || off >= least || llabs(summand) > INT32_MAX / 2 ||
+                    t->low + summand < INT32_MIN || t->high + summand > INT32_MAX)
+                        continue;
+                least = off;
+                best = b;
+                found->high = (int32_t)word;
+                found->summand = (int32_t)summand;
+        }
+        return least == INT64_MAX ? INT64_MIN : best;
+}
+
+bool multiplier_high(const struct thresholds *t, int shift, struct high_multiplier *found,
+                     int64_t *wrong)
+{
+        enum { PRECISE = 1 << 16 };     /* A step of the summand then moves no threshold by much. */
+        const struct form form = { .shift = shift };
+        if (!multiplier_fits(t, shift))
+                return false;
+        struct room room;
+        int64_t m = best_around(t, (int64_t)guess_of(t, shift), &form, &room);
+        if (m < PRECISE && t->count > 1)
+                return false;
+        if (size_of(&room) < 0)         /* No b is right: one in the middle is nearest. */
+                room.low[0] = room.high[0] = middle_of(t, m, &form, 0);
+        struct multiplier by = { .m = (int32_t)m };
+        by.b = split_high(t, room.low[0], room.high[0], m, found);
+        if (by.b == INT64_MIN)
+                return false;
+        found->m = (int32_t)(t->falls ? -m : m);
+        found->summand = t->falls ? -found->summand : found->summand;
+        *wrong = count_wrong(t, &form, &by);
+        return true;
 }

@@ -55,11 +55,24 @@ struct form {
                                          * searched. */
 };
 struct multiplier { int32_t m, even; int64_t b; };
+
+/* The form for cores whose instructions multiply to a high word and add to it: first `summand` is
+ * added to the sum, which costs nothing where it has a bias, and b is `high` << 32.
+ *
+ *     t = (s + summand) * m + (high << 32)    y = t >> shift, bounded by the byte's ends
+ *
+ * A shift is from 32 to 63, and t >> 32 fits into 32 bits. */
+struct high_multiplier { int32_t m, summand, high; };
 /* Does no product overflow with this shift? With shifts up to 16 none does. */
 bool multiplier_fits(const struct thresholds *t, int shift);
 /* Finds numbers for which the form equals the formula for every s. Returns false if there are none;
  * that is certain, because the room for b is a concave function of m. */
 bool multiplier_find(const struct thresholds *t, const struct form *form, struct multiplier *found);
+/* Finds numbers of the second struct, equal for every s where *wrong is 0; otherwise *wrong sums
+ * become another byte, which is off by one. Returns false if there are none, or m would be too
+ * small to be precise. */
+bool multiplier_high(const struct thresholds *t, int shift, struct high_multiplier *found,
+                     int64_t *wrong);
 /* Finds numbers near the formula, for a form that fits and has no `even` for all outputs. Returns
  * how many sums become another byte, which is off by one; negative: m would be too small to be
  * precise. */

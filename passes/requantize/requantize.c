@@ -367,6 +367,28 @@ static bool find_nearest(const struct thresholds *t, int64_t count, struct form 
         return one < INT64_MAX || each < INT64_MAX;
 }
 
+/* Finds numbers in high words for all outputs, with the largest shift for which they fit. Returns
+ * false if there are none that are right for all sums but SELDOM of them. */
+static bool find_high(const struct thresholds *t, int64_t count, int *shift,
+                      struct high_multiplier *found)
+{
+        enum { SHIFT_MOST = 52, SHIFT_LEAST = 32 };
+        const double seldom = ldexp(1, -10);
+        for (*shift = SHIFT_MOST; *shift >= SHIFT_LEAST; --*shift) {
+                double wrong = 0, all = 0;
+                bool there = true;
+                for (int64_t i = 0; i < count && there; i++) {
+                        int64_t off;
+                        there = multiplier_high(&t[i], *shift, &found[i], &off);
+                        wrong += there ? (double)off : 0;
+                        all += (double)(t[i].high - t[i].low + 1);
+                }
+                if (there)
+                        return wrong <= seldom * all;
+        }
+        return false;
+}
+
 struct value *spread_build(struct builder *b, const struct type *like, int along, enum element e,
                            const void *numbers, int64_t count, const char *name)
 {
@@ -384,6 +406,50 @@ struct value *spread_build(struct builder *b, const struct type *like, int along
                 constant_dense(b->m, type_static(b->m, e, 1, &dims),
                                arena_copy(b->m->arena, numbers, (size_t)count * bytes), name),
                 to, &onto);
+}
+
+/* Builds the operation with these operands. */
+static struct value *requantized(struct builder *b, const struct sequence *c,
+                                 struct value *operands[4], int shift)
+{
+        struct attr *attrs = attrs_new(b->m, OP_requantize);
+        attr_set(attrs, OP_requantize, "shift", shift);
+        attr_set(attrs, OP_requantize, "to", c->type->element);
+        const struct whole_range bytes = whole_range_of_element(c->type->element);
+        if (c->low > bytes.low)
+                attr_set(attrs, OP_requantize, "low", c->low);
+        if (c->high < bytes.high)
+                attr_set(attrs, OP_requantize, "high", c->high);
+        return operands[0] && operands[1] && operands[2] && operands[3]
+                       ? value_build(b, OP_requantize, operands, 4, attrs, NULL)
+                       : NULL;
+}
+
+static struct value *multiplied_high(struct builder *b, const struct sequence *c,
+                                     const struct high_multiplier *found, int64_t count, int shift)
+{
+        struct arena *arena = b->m->arena;
+        int32_t *m = arena_array(arena, (size_t)count, sizeof *m),
+                *summands = arena_array(arena, (size_t)count, sizeof *summands),
+                *high = arena_array(arena, (size_t)count, sizeof *high);
+        for (int64_t i = 0; i < count; i++) {
+                m[i] = found[i].m;
+                summands[i] = found[i].summand;
+                high[i] = found[i].high;
+        }
+        const struct type *sums = type_with_element(b->m, c->type, E_I32);
+        struct value *summand =
+                spread_build(b, c->type, c->along, E_I32, summands, count, "summand");
+        bool none = true;
+        for (int64_t i = 0; i < count; i++)
+                none &= !summands[i];
+        struct value *operands[] = {
+                !summand ? NULL : none ? c->sum : build_binary(b, OP_add, c->sum, summand),
+                spread_build(b, c->type, c->along, E_I32, m, count, "multiplier"),
+                spread_build(b, c->type, c->along, E_I32, high, count, "high"),
+                constant_number(b->m, sums, 0)
+        };
+        return requantized(b, c, operands, shift);
 }
 
 static struct value *multiplied(struct builder *b, const struct sequence *c,
@@ -404,18 +470,7 @@ static struct value *multiplied(struct builder *b, const struct sequence *c,
                 spread_build(b, c->type, c->along, E_I64, offsets, count, "offset"),
                 spread_build(b, c->type, c->along, E_I32, even, count, "even")
         };
-        struct attr *attrs = attrs_new(b->m, OP_requantize);
-        attr_set(attrs, OP_requantize, "shift", form->shift);
-        attr_set(attrs, OP_requantize, "to", c->type->element);
-        const struct whole_range bytes =
-                whole_range_of_element(c->type->element);
-        if (c->low > bytes.low)
-                attr_set(attrs, OP_requantize, "low", c->low);
-        if (c->high < bytes.high)
-                attr_set(attrs, OP_requantize, "high", c->high);
-        return operands[1] && operands[2] && operands[3]
-                       ? value_build(b, OP_requantize, operands, 4, attrs, NULL)
-                       : NULL;
+        return requantized(b, c, operands, form->shift);
 }
 
 static bool is_cheaper(const struct sequence *c, bool even, const struct pass_context *context)
@@ -440,11 +495,17 @@ int requantize_sum(struct op *op, struct pass_context *context, bool always)
                 t = find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;
         }
         struct multiplier *found = arena_array(arena, (size_t)count, sizeof *found);
-        bool there = t && (find_form(t, count, &form, found) ||
-                           (always && find_nearest(t, count, &form, found)));
+        struct high_multiplier *high = arena_array(arena, (size_t)count, sizeof *high);
+        int shift;
+        const bool in_words = t && always && find_high(t, count, &shift, high);
+        bool there = !in_words && t &&
+                     (find_form(t, count, &form, found) ||
+                      (always && find_nearest(t, count, &form, found)));
         struct builder b = builder_before(op, context->diag);
         struct value *y = NULL;
-        if (there && (always || is_cheaper(&c, form.even || form.each, context)))
+        if (in_words)
+                y = multiplied_high(&b, &c, high, count, shift);
+        else if (there && (always || is_cheaper(&c, form.even || form.each, context)))
                 y = multiplied(&b, &c, found, count, &form);
         arena_free(arena);
         if (!y)

@@ -86,6 +86,7 @@ int pass_requantize_integer(struct function *f, struct pass_context *context)
             bytes = sums < 0 ? -1 : each_op(f, context, encode_whole);
         if (bytes < 0 || pass_dce(f, context) < 0)
                 return -1;
-        name_rest(f, context->diag);
+        if (context->names_floats)
+                name_rest(f, context->diag);
         return sums + bytes;
 }

@@ -434,6 +434,25 @@ static void test_gather(void **state)
                                         check_gather(index_types[k], axis, rank, constant);
 }
 
+static void test_neighbours(void **state)
+{
+        (void)state;
+        enum { ROWS = 3, POSITIONS = 7 };
+        for (int64_t count = 1; count <= POSITIONS; count += 2) {
+                struct fixture *x = fixture_new();
+                struct array a = array_random(x, TYPE(x, E_I8, ROWS, POSITIONS, 1), -99, 99);
+                struct attr *at = attrs(x, OP_neighbours);
+                attr_set(at, OP_neighbours, "count", count);
+                struct value *y = apply(x, OP_neighbours, at, NULL, 1, input(x, a));
+                struct array want = array_new(x, y->type);
+                const int64_t made = POSITIONS - count + 1;
+                for (int64_t i = 0; i < ROWS * made * count; i++)
+                        copy_element(want, i, a,
+                                     i / count / made * POSITIONS + i / count % made + i % count);
+                check(x, y, want);
+        }
+}
+
 /* Compares rows of panels with the formula of their layout; group: channels of a word. */
 static void check_gather_panels(int64_t rows, int64_t columns, int64_t group, bool constant)
 {
@@ -591,6 +610,7 @@ int main(void)
                 cmocka_unit_test(test_concat),          cmocka_unit_test(test_concat_inside),
                 cmocka_unit_test(test_concat_many),
                 cmocka_unit_test(test_gather),          cmocka_unit_test(test_gather_elements),
+                cmocka_unit_test(test_neighbours),
                 cmocka_unit_test(test_gather_panels),
                 cmocka_unit_test(test_gather_nd),       cmocka_unit_test(test_gather_fails),
                 cmocka_unit_test(test_iota),

@@ -30,6 +30,9 @@ struct emulator { const char *machine, *cc, *run; };
 static const struct emulator emulators[] = {
         { "defined(__aarch64__)", "aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max" },
         { "defined(__ARMEL__)", "arm-linux-gnueabihf-gcc", "qemu-arm -cpu max" },
+        { "defined(__ARM_FEATURE_DSP)", "arm-linux-gnueabihf-gcc -mthumb", "qemu-arm -cpu max" },
+        { "defined(__thumb", "arm-linux-gnueabihf-gcc -mthumb", "qemu-arm -cpu max" },
+        { "defined(__riscv_mul)", "riscv32-linux-gnu-gcc", "qemu-riscv32" },
         { "defined(__riscv)", "clang-16 --target=riscv64-linux-gnu -march=rv64gcv -fno-vectorize -fno-slp-vectorize", "qemu-riscv64 -cpu rv64,v=true,vext_spec=v1.0,vlen=256" },
 };
 

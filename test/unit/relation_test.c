@@ -49,6 +49,7 @@ static const struct sample {
           "convolve_packed(%x, %w) strides=[1, 2] channels=8 outputs=8 block=4 : <2 x 2 x 3 x 3 x 4 x f32>", 0, 0 },
         { "%x \"x\": <1 x 2 x 3 x 3 x 4 x f32>, %w \"w\": <2 x 1 x 1 x 1 x 4 x 1 x 4 x f32>",
           "convolve_packed(%x, %w) groups=2 channels=4 outputs=4 block=4 : <1 x 2 x 3 x 3 x 4 x f32>", 0, 0 },
+        { "%x \"x\": <2 x 7 x 1 x f32>", "neighbours(%x) count=3 : <2 x 5 x 3 x f32>", 0, 0 },
         { "%w \"w\": <3 x 1 x 1 x 3 x 2 x 8 x f32>, %i \"i\": <2 x 2 x i64>",
           "gather_panels(%w, %i) rows=23 columns=5 group=2 : <2 x 2 x 5 x f32>", 0, 23 },
         { "%x \"x\": <2 x 2 x 5 x 4 x 4 x f32>, %w \"w\": <2 x 3 x 2 x 4 x f32>",

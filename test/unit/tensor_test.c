@@ -75,6 +75,7 @@ static const struct { const char *arguments, *op;
           "convolve_packed(%x, %w) strides=[2] channels=20 outputs=30 : <1 x 2 x 4 x 16 x f32>" },
         { "%x \"x\": <1 x 1 x 4 x 72 x f32>, %w \"w\": <2 x 1 x 1 x 72 x 2 x 16 x f32>",
           "convolve_packed(%x, %w) channels=72 outputs=40 block=40 : <1 x 1 x 4 x 40 x f32>" },
+        { "%x \"x\": <1 x 1 x 5 x 34 x 1 x i8>", "neighbours(%x) count=4 : <1 x 1 x 5 x 31 x 4 x i8>" },
         { "%w \"w\": <2 x 1 x 1 x 36 x 2 x 32 x bf16>, %i \"i\": <3 x 5 x i64>",
           "gather_panels(%w, %i) rows=40 columns=71 group=2 : <3 x 5 x 71 x bf16>" },
         { "%x \"x\": <1 x 2 x 9 x 16 x f32>, %w \"w\": <2 x 3 x 16 x f32>",

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT */
+/* Cortex-M0 and M0+: Thumb, whose instructions take eight registers. Products have 32 bits. */
+#include "codegen/targets/firmware.h"
+
+extern const struct target target_generic, target_cortex_m0;
+
+/* The high word comes of four products of 16 bits each, none of which overflows. */
+static const struct c_spelling spellings[] = {
+        { .op = LOOP_CALL,
+          .element = E_I32,
+          .lanes = 1,
+          .function = "multiply_high",
+          .text = "multiply_high($0, $1, $2)",
+          .definition = "int32_t multiply_high(int32_t x, int32_t m, int32_t b)\n"
+                        "{\n"
+                        "        const uint32_t x0 = (uint32_t)x & 65535, "
+                        "m0 = (uint32_t)m & 65535;\n"
+                        "        const int32_t x1 = x >> 16, m1 = m >> 16;\n"
+                        "        const int32_t middle = x1 * (int32_t)m0 + "
+                        "(int32_t)(x0 * m0 >> 16);\n"
+                        "        const int32_t low = (int32_t)x0 * m1 + (middle & 65535);\n"
+                        "        const int32_t high = x1 * m1 + (middle >> 16) + (low >> 16);\n"
+                        "        return (int32_t)((uint32_t)high + (uint32_t)b);\n"
+                        "}" },
+        { .op = CAN_END }
+};
+
+static const struct multiply multiplies[] = { SINGLES("muls", 2), { 0 } };
+
+static const struct rates rates = { FIRMWARE_RATES,
+                                    .packed_word = .01,
+                                    .code_long = 20,
+                                    .code_float = 60,
+                                    .scalar_registers = 7 };
+
+const struct target target_cortex_m0 = {
+        .name = "cortex-m0",
+        .doc = "Cortex-M0, M0+: few registers, no floats",
+        .base = &target_generic,
+        FIRMWARE,
+        .vector_registers = 5,
+        .rates = &rates,
+        .machine = "defined(__thumb__) && defined(__arm__)",
+        .compilers = "gcc or clang for Cortex-M0 (-mcpu=cortex-m0)",
+        .multiplies = multiplies,
+        C_SPELLINGS(spellings),
+};

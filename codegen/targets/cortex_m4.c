@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/* Cortex-M4: Thumb-2 with the DSP extension, which adds two products of 16 bits each to a sum
+ * (smlad).
+ *
+ * Four bytes become two registers of two numbers each: bytes 0 and 2, and 1 and 3 (sxtb16). Words
+ * of x and of w are in the same order, so none is put right. A kernel decodes what a strip of
+ * results reads of x once (kernels/prologue.c), and each tile decodes its weights: 21 instructions
+ * for the 24 products of 4 channels, 3 positions and 2 outputs. */
+#include "codegen/targets/firmware.h"
+
+extern const struct target target_cortex_m3, target_cortex_m4;
+
+#define HALVES(e, extend) \
+        { .op = LOOP_CALL, .element = E_U64, .lanes = 1, .function = "halves_" e, .text = "halves_" e "($0)", \
+          .definition = "uint64_t halves_" e "(uint32_t w)\n" \
+                        "{\n" \
+                        "        uint32_t even, odd;\n" \
+                        "        __asm__ (\"" extend " %0, %1\" : \"=r\"(even) : \"r\"(w));\n" \
+                        "        __asm__ (\"" extend " %0, %1, ror #8\" : \"=r\"(odd) : \"r\"(w));\n" \
+                        "        return (uint64_t)odd << 32 | even;\n" \
+                        "}" }
+/* A word may begin at any address. */
+#define WORD_OF(e) \
+        { .op = CAN_LOAD_WORDS, .element = E_U32, .to = E_##e, .level = 4, .lanes = 1, .text = "word_of($0)", \
+          .definition = "uint32_t word_of(const void *x)\n" \
+                        "{\n" \
+                        "        uint32_t word;\n" \
+                        "        __builtin_memcpy(&word, x, sizeof word);\n" \
+                        "        return word;\n" \
+                        "}" }
+/* A function of three numbers is one instruction. */
+#define THREE(name, text_) \
+        { .op = LOOP_CALL, .element = E_I32, .lanes = 1, .function = name, .text = name "($0, $1, $2)", \
+          .definition = text_ }
+
+#define SMLAD(half) \
+        "        __asm__ (\"smlad %0, %1, %2, %0\"\n" \
+        "                : \"+r\"(sum) : \"r\"((uint32_t)" half("x") "), \"r\"((uint32_t)" half("w") "));\n"
+#define EVEN(word) word
+#define ODD(word) "(" word " >> 32)"
+
+static const struct c_spelling spellings[] = {
+        WORD_OF(I8),
+        WORD_OF(U8),
+        HALVES("i8", "sxtb16"),
+        HALVES("u8", "uxtb16"),
+        THREE("dot_halves", "int32_t dot_halves(int32_t sum, uint64_t x, uint64_t w)\n"
+                            "{\n" SMLAD(EVEN) SMLAD(ODD) "        return sum;\n"
+                            "}"),
+        THREE("multiply_high", "int32_t multiply_high(int32_t x, int32_t m, int32_t b)\n"
+                               "{\n"
+                               "        int32_t high;\n"
+                               "        __asm__ (\"smmla %0, %1, %2, %3\"\n"
+                               "                : \"=r\"(high) : \"r\"(x), \"r\"(m), \"r\"(b));\n"
+                               "        return high;\n"
+                               "}"),
+        { .op = CAN_END }
+};
+
+#define DUAL(x_, x_decode, w_, w_decode) \
+        { .name = "smlad", .positions = 1, .outputs = 1, .depth = 1, .channels = 4, \
+          .x = { .memory = E_##x_, .word = E_U64, .source = SOURCE_SCALAR, .decode = x_decode }, \
+          .w = { .memory = E_##w_, .word = E_U64, .source = SOURCE_VECTOR, .decode = w_decode }, \
+          .sum = E_I32, .body = "dot_halves", .order = ORDER_EXACT, .instructions = 2, .spare = 4 }
+
+static const struct multiply multiplies[] = {
+        DUAL(I8, "halves_i8", I8, "halves_i8"), DUAL(U8, "halves_u8", I8, "halves_i8"),
+        DUAL(I8, "halves_i8", U8, "halves_u8"), DUAL(U8, "halves_u8", U8, "halves_u8"), { 0 }
+};
+
+/* packed_word: gcc often loads the two halves of a word apart. */
+static const struct rates rates = { FIRMWARE_RATES,
+                                    .packed_decode = 2,
+                                    .packed_word = .6,
+                                    .code_long = 4,
+                                    .code_float = 1,
+                                    .scalar_registers = 13 };
+
+const struct target target_cortex_m4 = {
+        .name = "cortex-m4",
+        .doc = "Cortex-M4: pairs of products (DSP extension)",
+        .base = &target_cortex_m3,
+        .rates = &rates,
+        .gcc_optimize = FIRMWARE_GCC,
+        .machine = "defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && "
+                   "!defined(__ARM_BIG_ENDIAN)",
+        .compilers = "gcc or clang for Cortex-M4 (-mcpu=cortex-m4)",
+        .multiplies = multiplies,
+        C_SPELLINGS(spellings),
+};

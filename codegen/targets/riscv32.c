@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* 32-bit RISC-V with products (RV32IM). */
+#include "codegen/targets/firmware.h"
+
+extern const struct target target_generic, target_riscv32;
+
+static const struct multiply multiplies[] = { SINGLES("mul", 2), { 0 } };
+
+static const struct rates rates = { FIRMWARE_RATES,
+                                    .packed_word = .01,
+                                    .code_long = 4,
+                                    .code_float = 50,
+                                    .scalar_registers = 28 };
+
+const struct target target_riscv32 = {
+        .name = "riscv32",
+        .doc = "32-bit RISC-V with products (rv32im), no floats",
+        .base = &target_generic,
+        FIRMWARE,
+        .vector_registers = 20,
+        .rates = &rates,
+        .machine = "defined(__riscv_mul) && __riscv_xlen == 32",
+        .compilers = "gcc or clang for 32-bit RISC-V (-march=rv32imac)",
+        .multiplies = multiplies,
+};

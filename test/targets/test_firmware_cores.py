@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: MIT
+"""Cores for firmware: their code for quantized layers gives the bytes that plain C gives, to the bit, under qemu or, where nothing stands for a
+core, in the interpreter after every pass; on Cortex-M4 products are smlad, and requantization is smmla and ssat."""
+import pathlib
+import re
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+import processor  # noqa: E402
+
+THUMB = ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"]
+OTHERS = ["riscv32"]
+FEW, MANY = 1, 12                       # seeds of each shape
+
+# channels, outputs, window, strides, pads, groups, dilations, extents
+LAYERS = {
+    "one_channel": (1, 6, (10, 4), (2, 2), (5, 1, 4, 1), 1, (1, 1), (19, 10)),
+    "three_channels": (3, 8, (3, 3), (1, 1), (1, 1, 1, 1), 1, (1, 1), (9, 8)),
+    "two_channels_wide": (2, 5, (1, 7), (1, 3), (0, 3, 0, 2), 1, (1, 1), (4, 17)),
+    "three_channels_dilated": (3, 4, (2, 3), (1, 1), (2, 0, 1, 2), 1, (2, 1), (8, 7)),
+    "spread_columns": (3, 4, (3, 3), (1, 1), (2, 2, 2, 2), 1, (1, 2), (6, 9)),
+    "points": (8, 16, (1, 1), (1, 1), (0, 0, 0, 0), 1, (1, 1), (5, 5)),
+    "points_strided": (12, 7, (1, 1), (2, 2), (0, 0, 0, 0), 1, (1, 1), (7, 9)),
+    "odd_channels": (13, 11, (3, 3), (2, 1), (1, 0, 0, 1), 1, (1, 1), (7, 6)),
+    "sixteen": (16, 16, (3, 3), (1, 1), (1, 1, 1, 1), 1, (1, 1), (6, 8)),
+    "depthwise": (12, 12, (3, 3), (1, 1), (1, 1, 1, 1), 12, (1, 1), (7, 5)),
+    "depthwise_strided": (6, 6, (5, 3), (2, 2), (2, 1, 2, 1), 6, (1, 1), (9, 8)),
+    "groups": (8, 12, (3, 3), (1, 1), (1, 1, 1, 1), 4, (1, 1), (5, 6)),
+    "signal": (4, 6, (9,), (2,), (4, 4), 1, (1,), (33,)),
+    "signal_one_channel": (1, 3, (7,), (1,), (3, 3), 1, (1,), (20,)),
+}
+
+
+def layer(name, seed, unsigned):
+    """a quantized convolution of random numbers and another one by single positions behind it, with a table between that keeps bytes apart"""
+    channels, outputs, window, strides, pads, groups, dilations, extents = LAYERS[name]
+    r = np.random.default_rng([seed, *name.encode()])
+    byte = np.uint8 if unsigned else np.int8
+
+    def constant(label, value):
+        return numpy_helper.from_array(value, label)
+
+    def quantized(label, m, c, spatial):
+        w = r.integers(-127, 128, (m, c, *spatial)).astype(np.int8)
+        scale = (r.uniform(.5, 1.5, m) / 127).astype(np.float32)
+        bias = r.integers(-2000, 2000, m).astype(np.int32)
+        return [constant(f"{label}_w", w), constant(f"{label}_s", scale), constant(f"{label}_z", np.zeros(m, np.int8)), constant(f"{label}_b", bias)]
+
+    zeros = r.integers(np.iinfo(byte).min, np.iinfo(byte).max, 3)
+    spread = np.sqrt(channels // groups * np.prod(window))
+    steps = [np.float32(.02), np.float32(.02 * spread * r.uniform(.7, 1.4)), np.float32(.02 * spread * np.sqrt(outputs) * r.uniform(.7, 1.4))]
+    initializers = [constant(f"x{i}_{part}", value) for i in range(3) for part, value in (("s", steps[i]), ("z", np.array(zeros[i], byte)))]
+    initializers += quantized("a", outputs, channels // groups, window) + quantized("b", 5, outputs, [1] * len(window))
+
+    def node(x, w, out, attributes):
+        names = [f"x{x}", f"x{x}_s", f"x{x}_z", f"{w}_w", f"{w}_s", f"{w}_z", f"x{out}_s", f"x{out}_z", f"{w}_b"]
+        return helper.make_node("QLinearConv", names, [f"x{out}"], **attributes)
+
+    nodes = [node(0, "a", 1, dict(strides=strides, pads=pads, group=groups, dilations=dilations)), node(1, "b", 2, {})]
+    kind = TensorProto.UINT8 if unsigned else TensorProto.INT8
+    graph = helper.make_graph(nodes, name, [helper.make_tensor_value_info("x0", kind, (1, channels, *extents))],
+                              [helper.make_tensor_value_info("x2", kind, None), helper.make_tensor_value_info("x1", kind, None)], initializers)
+    model = onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8))
+    onnx.checker.check_model(model)
+    low, high = np.iinfo(byte).min, np.iinfo(byte).max
+    return model, [r.integers(low, high, (1, channels, *extents), endpoint=True).astype(byte)]
+
+
+def saved(model, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    onnx.save(model, folder / "m.onnx")
+    return folder / "m.onnx"
+
+
+def results(model, inputs, target, folder, *options):
+    folder.mkdir(parents=True, exist_ok=True)
+    dnncc.compile_model(model, folder, [f"--target={target}", *options])
+    return dnncc.run_host(dnncc.build_host(folder, ["-O1"], emulator=processor.emulator(target)), inputs)
+
+
+def cases():
+    for k, name in enumerate(LAYERS):
+        for seed in range(MANY):
+            few = seed < FEW
+            target = THUMB[(k + seed) % len(THUMB)]
+            yield pytest.param(name, seed, target, id=f"{name}-{seed}-{target}", marks=[] if few else pytest.mark.long)
+
+
+@pytest.mark.parametrize("name,seed,target", list(cases()))
+def test_layers(name, seed, target, tmp_path):
+    """the same bytes as plain C makes by integers; those of the model's floats are at most one apart"""
+    processor.require(target)
+    model, inputs = layer(name, seed, seed % 2 == 1)
+    path = saved(model, tmp_path)
+    plain = results(path, inputs, "generic", tmp_path / "plain", "--requantize=integer")
+    ours = results(path, inputs, target, tmp_path / "ours")
+    floats = results(path, inputs, "generic", tmp_path / "floats")
+    for got, want, near in zip(ours, plain, floats, strict=True):
+        np.testing.assert_array_equal(got, want)
+        if got is ours[1]:
+            apart = np.abs(got.astype(int) - near.astype(int))
+            assert apart.max() <= 1 and apart.mean() < .02
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_passes(name, tmp_path):
+    """each pass keeps every byte, where nothing runs the code"""
+    model, _ = layer(name, 0, name.startswith("s"))
+    for target in OTHERS:
+        done = dnncc.run([dnncc.DNNCC, saved(model, tmp_path), f"--target={target}", "--check"])
+        said = dnncc.checks(done)
+        assert done.returncode == 0 and len(said) > 30 and not any("differ" in line for line in said), done.stderr
+        assert "float" not in re.sub(r"/\*.*?\*/", "", source(tmp_path / "m.onnx", target, tmp_path), flags=re.S).replace("_float", "")
+
+
+def source(model, target, folder, *options):
+    dnncc.compile_model(model, folder, [f"--target={target}", *options])
+    return (folder / "model.c").read_text()
+
+
+def test_multiplies(tmp_path):
+    """what a core has is used, and nothing of its own where another one is meant"""
+    path = saved(layer("sixteen", 0, False)[0], tmp_path)
+    text = {target: source(path, target, tmp_path) for target in [*THUMB, *OTHERS, "generic"]}
+    for target in ("cortex-m4", "cortex-m7", "cortex-m33"):
+        assert text[target].count("dot_halves(") > 12 and "smmla" in text[target] and "saturate_i8(multiply_high(" in re.sub(r"\s+", "", text[target])
+    assert "ssat" in text["cortex-m3"] and "smlad" not in text["cortex-m3"]
+    for target in ("cortex-m0", "riscv32", "generic"):
+        assert "asm" not in text[target]
+    assert "int64_t" in text["riscv32"] and "convolve_packed" in text["riscv32"] and "convolve_packed" not in text["generic"]
+
+
+def test_floats_when_asked(tmp_path):
+    """--requantize=float is what the model says, to the bit"""
+    processor.require("cortex-m4")
+    model, inputs = layer("odd_channels", 3, False)
+    path = saved(model, tmp_path)
+    want = results(path, inputs, "generic", tmp_path / "generic")
+    got = results(path, inputs, "cortex-m4", tmp_path / "m4", "--requantize=float")
+    for a, b in zip(got, want, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_another_compiler_is_told(tmp_path):
+    text = source(saved(layer("points", 0, False)[0], tmp_path), "cortex-m4", tmp_path)
+    assert '-mcpu=cortex-m4' in re.search(r'#error "(.*)"', text)[1]
