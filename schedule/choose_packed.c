@@ -43,8 +43,8 @@ int schedule_unroll(const struct schedule_registers *s, int64_t extent)
         return extent % CHANNELS == 0 || extent > MOST ? CHANNELS : 1;
 }
 
-/* Returns the least vectors of a tile: a single sum or a line of them, or, where there are registers
- * for fewer than two positions of a line, halves of one, or less. */
+/* Returns the least vectors of a tile: a single sum, or a line of them or, where there are
+ * registers for fewer than two positions of a line, halves of one, or less. */
 static int least_vectors(const struct target *target, const struct multiply *m, enum element sum)
 {
         if (target_engine(target)->single_sums)
