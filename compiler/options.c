@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/file.h"
 #include "base/suggest.h"
 #include "base/text.h"
 
@@ -75,13 +76,33 @@ const char *emit_suffix(const struct options *o) { return formats[o->emit].suffi
 
 /* ---- reading ---- */
 
-/* Only --entry takes several. */
+/* What stands behind an option that takes its argument behind = is no second model. */
 static bool second_model(const char *word, const char *more, struct arena *arena,
                          struct diag *diag)
 {
         diag_error(diag, EXIT_USAGE, "one model at a time: '%s' is a second one%s",
                    text_argument(arena, word), more);
         return false;
+}
+
+/* Makes an entry of each of several models, named after its file. */
+static bool name_entries(struct options *o, struct arena *arena, struct diag *diag)
+{
+        for (int i = 0; i <= o->more.count; i++) {
+                const char *stem = path_stem(arena, i ? o->more.items[i - 1] : o->model, false);
+                const char *name = text_identifier(names_new(arena), stem, strlen(stem), "model");
+                for (int k = 0; k < o->entries.count; k++)
+                        if (!strcmp(o->entries.items[k], name)) {
+                                diag_error(diag, EXIT_USAGE,
+                                           "two models are called '%s': want --entry=NAME for each "
+                                           "of them, in their order",
+                                           name);
+                                return false;
+                        }
+                ARENA_GROW(arena, o->entries.items, o->entries.count);
+                o->entries.items[o->entries.count++] = name;
+        }
+        return true;
 }
 
 bool options_parse(struct options *options, int argc, char **argv, struct arena *arena,
@@ -123,8 +144,7 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                     i + 1 < argc && argv[i + 1][0] != '-')
                         apart = i + 1;
         }
-        return !options->more.count || options->entries.count ||
-               second_model(options->more.items[0], "", arena, diag);
+        return !options->more.count || options->entries.count || name_entries(options, arena, diag);
 }
 
 /* ---- help ---- */

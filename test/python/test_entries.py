@@ -315,7 +315,7 @@ def test_usage(attention, tmp_path, said, code, words):
 
 def test_models_want_entries(attention, tmp_path):
     done = dnncc.run([dnncc.DNNCC, attention, attention, "-o", tmp_path / "x.c"])
-    assert done.returncode == 1 and "one model at a time" in done.stderr
+    assert done.returncode == 1 and "two models are called" in done.stderr
     done = dnncc.run([dnncc.DNNCC, attention, attention, attention, "--entry=a", "--entry=b", "-o", tmp_path / "x.c"])
     assert done.returncode == 1 and "3 models want as many --entry=NAME" in done.stderr
 
@@ -347,3 +347,20 @@ def test_schedules_of_all_entries(tmp_path):
     assert done.returncode == 0, done.stderr
     products = [re.findall(r'convolve_packed.*?schedule="([^;"]*)', entry) for entry in done.stdout.split("\nfunc @")[1:]]
     assert products == [["unroll=2"], ["unroll=2"]], products
+
+
+def test_models_named_after_their_files(tmp_path):
+    """several models without --entry: one workspace by the larger, kernels that both have once"""
+    def model(name, rows):
+        graph = onnx.helper.make_graph(
+            [onnx.helper.make_node("MatMul", ["x", "w"], ["y"]), onnx.helper.make_node("Relu", ["y"], ["z"])], name,
+            [onnx.helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [rows, 16])], [onnx.helper.make_tensor_value_info("z", onnx.TensorProto.FLOAT, None)],
+            [onnx.numpy_helper.from_array(np.full((16, 8), len(name), np.float32), "w")])
+        onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 20)], ir_version=10), tmp_path / f"{name}.onnx")
+    for name, rows in (("front-end", 4), ("second", 4), ("third", 12)):
+        model(name, rows)
+    done = dnncc.run([dnncc.DNNCC, "front-end.onnx", "second.onnx", "third.onnx", "-o", "all.c"], cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    header, text = (tmp_path / "all.h").read_text(), (tmp_path / "all.c").read_text()
+    assert re.findall(r"^int all_(\w+)_run\(", header, re.M) == ["front_end", "second", "third"]
+    assert text.count("static KERNEL") == 2, "the first two are one kernel"
