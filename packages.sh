@@ -31,9 +31,11 @@ check     libc6-dev-arm64-cross     file     /usr/aarch64-linux-gnu/include/stdi
 check     gcc-arm-linux-gnueabihf   command  arm-linux-gnueabihf-gcc
 check     libc6-dev-armhf-cross     file     /usr/arm-linux-gnueabihf/include/stdio.h
 check     qemu-user                 command  qemu-aarch64
+check     tcc                       command  tcc
 check     gcc-arm-none-eabi         command  arm-none-eabi-gcc
 check     libnewlib-arm-none-eabi   file     /usr/lib/arm-none-eabi/newlib/libc.a
 check     qemu-system-arm           command  qemu-system-arm
+boards    cppcheck                  command  cppcheck
 boards    gcc-riscv64-unknown-elf   command  riscv64-unknown-elf-gcc
 boards    qemu-system-misc          command  qemu-system-riscv32
 boards    gcc-mips-linux-gnu        command  mips-linux-gnu-gcc

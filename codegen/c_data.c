@@ -117,7 +117,7 @@ void c_constant_names(struct c_writer *w)
 
 /* ---- output, through a buffer of our own, because constants may be large ---- */
 
-struct stream { FILE *file; size_t used; char bytes[1 << 16]; };
+struct stream { FILE *file; size_t used; bool escapes_all; char bytes[1 << 16]; };
 enum { STREAM_ROOM = 64 }; /* At most this many bytes are added between two calls of stream_room. */
 
 static void stream_flush(struct stream *s)
@@ -147,11 +147,12 @@ static void stream_text(struct stream *s, const char *text)
 struct escape { char text[4]; unsigned char length; };
 
 /* Fills in how each byte is written in a string literal: as itself or, so that any byte may follow,
- * as three octal digits. ? is escaped, too, because it may begin a trigraph. */
-static void fill_escapes(struct escape escapes[256])
+ * as three octal digits. ? is escaped, too, because it may begin a trigraph. all: every byte is, so
+ * that no digit follows one (MISRA C:2012, rule 4.1). */
+static void fill_escapes(struct escape escapes[256], bool all)
 {
         for (unsigned c = 0; c < 256; c++) {
-                bool plain = c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
+                bool plain = !all && c >= ' ' && c <= '~' && c != '"' && c != '\\' && c != '?';
                 struct escape octal = { { '\\', (char)('0' + c / 64), (char)('0' + c / 8 % 8),
                                           (char)('0' + c % 8) },
                                         4 };
@@ -181,7 +182,7 @@ static void stream_row(struct stream *s, const struct escape escapes[256],
 static void stream_rows(struct stream *s, const unsigned char *data, size_t bytes)
 {
         struct escape escapes[256];
-        fill_escapes(escapes);
+        fill_escapes(escapes, s->escapes_all);
         size_t rows = bytes / ROW_BYTES, tail = bytes % ROW_BYTES;
         stream_text(s, "{ {\n");
         if (rows)
@@ -206,7 +207,7 @@ void c_rows(FILE *from, size_t bytes, FILE *out)
         unsigned char row[C_ROW_BYTES];
         s->file = out;
         s->used = 0;
-        fill_escapes(escapes);
+        fill_escapes(escapes, false);
         for (size_t part;
              bytes && (part = fread(row, 1, bytes < sizeof row ? bytes : sizeof row, from));
              bytes -= part) {
@@ -359,13 +360,13 @@ static const char both_preamble[] =
 static const char little_preamble[] =
         "#error \"constants are little-endian: compile the model with --target=generic-be\"\n";
 
-/* Returns the bytes of constants whose rows depend on the byte order. */
-static size_t ordered_bytes(struct c_writer *w)
+/* Returns the bytes of constants in rows whose elements have so many bytes, or more. */
+static size_t row_bytes(struct c_writer *w, int size)
 {
         size_t sum = 0;
         for (size_t i = 0; i < w->constant_count; i++) {
                 const struct loop_buffer *b = w->constants[i].buffer;
-                if (element_info[b->element].bytes > 1 && form_of(w, b) == FORM_ROWS)
+                if (element_info[b->element].bytes >= size && form_of(w, b) == FORM_ROWS)
                         sum += (size_t)b->extent * (size_t)element_info[b->element].bytes;
         }
         return sum;
@@ -398,7 +399,8 @@ void c_constants(struct c_writer *w, FILE *out)
         struct stream *s = memory_alloc(sizeof *s);
         bool any = false, any_rows = false;
         s->file = out;
-        bool both = ordered_bytes(w) <= BOTH_FORMS_BYTES;
+        s->escapes_all = row_bytes(w, 1) <= BOTH_FORMS_BYTES;
+        bool both = row_bytes(w, 2) <= BOTH_FORMS_BYTES;
         for (size_t i = 0; i < w->constant_count && !w->failed; i++) {
                 const struct c_constant *c = &w->constants[i];
                 if (c->name->is_weight)

@@ -291,7 +291,7 @@ static void put_memory_define(struct c_writer *w, const char *stem, const struct
                  (long long)(r->size ? r->size : 1), behind);
 }
 
-static const char gnu_memory[] = "static unsigned char __attribute__((aligned(%lld))) name";
+static const char gnu_memory[] = "static unsigned char __attribute__((aligned(%lld))) (name)";
 
 /* Prints how GNU compilers declare memory in a section, which takes no space in the image whatever
  * its name is. gcc gives a section that is no .bss a type of its own, which a comment in the
@@ -332,10 +332,11 @@ static void put_memory(struct c_writer *w, const char *stem, const struct loop_r
                 put_memory_define(w, stem, r, "#if defined(__GNUC__) || defined(__TINYC__)", "",
                                   gnu_memory, "");
         put_memory_define(w, stem, r, "#elif defined(_MSC_VER)", "",
-                          "static __declspec(align(%lld)) unsigned char name", "");
+                          "static __declspec(align(%lld)) unsigned char (name)", "");
         put_memory_define(w, stem, r, "#elif defined(__cplusplus)", "",
-                          "alignas(%lld) static unsigned char name", "");
-        put_memory_define(w, stem, r, "#else", "", "static _Alignas(%lld) unsigned char name", "");
+                          "alignas(%lld) static unsigned char (name)", "");
+        put_memory_define(w, stem, r, "#else", "",
+                          "static _Alignas(%lld) unsigned char (name)", "");
         text_add(w->out, "#endif\n");
 }
 

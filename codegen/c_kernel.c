@@ -292,10 +292,11 @@ static void put_kernel_call(struct c_writer *w, const struct loop_stmt *s)
         c_end(w);
         if (can_fail) {
                 w->uses_status = true;
-                c_line(w, "if (status)");
+                c_line(w, "if (status != 0) {");
                 w->indent++;
                 c_line(w, "return status;");
                 w->indent--;
+                c_line(w, "}");
         }
 }
 

@@ -171,7 +171,7 @@ static void put_parameters(struct c_writer *w, const struct task *task)
         for (int i = 0; i < f->buffer_count; i++) {
                 const char *name = c_name(w, f->buffers[i])->text;
                 c_line(w, "%s%s%s = %s->%s;", pointer_type(w, f->buffers[i]),
-                       f->buffers[i]->alias_class ? "" : "restrict ", name, arguments, name);
+                       f->buffers[i]->alias_class ? "" : "RESTRICT ", name, arguments, name);
         }
         for (int i = 0; i < task->scalars; i++) {
                 const char *name = c_name(w, f->scalars[i])->text;

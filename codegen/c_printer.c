@@ -187,12 +187,22 @@ static const char alias_guard[] =
         "/* These are the types of tensor memory. The workspace holds objects of "
         "different types at different times, so\n"
         " * compilers that deduce from types what cannot overlap are "
-        "told not to; `restrict` says what\n"
+        "told not to; RESTRICT says what\n"
         " * cannot. */\n"
         "#if defined(__GNUC__)\n"
         "#define MAY_ALIAS __attribute__((may_alias))\n"
         "#else\n"
         "#define MAY_ALIAS\n"
+        "#endif\n";
+static const char restrict_guard[] =
+        "\n"
+        "/* What `restrict` says in C99, in the word that C compilers have for it in any language. */\n"
+        "#if defined(__GNUC__) || defined(__TINYC__) || defined(_MSC_VER) || defined(__CC_ARM) || "
+        "\\\n"
+        "        defined(__ICCARM__) || defined(__TI_COMPILER_VERSION__)\n"
+        "#define RESTRICT __restrict\n"
+        "#else\n"
+        "#define RESTRICT\n"
         "#endif\n";
 static const char align_comment[] =
         "\n/* offsetof(struct align_T, value) is the alignment of T. */\n";
@@ -226,6 +236,7 @@ static void put_rest_of_top(struct c_writer *w, struct text *out)
                 put_tile_guard(w, out);
         text_add(out, "%s", address_guard);
         put_kernel_guard(w, out);
+        text_add(out, "%s", restrict_guard);
         put_types(w, out);
         c_vectors_top(w, out);
         c_keep_top(w, out);
@@ -369,7 +380,7 @@ bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_
         return done;
 }
 
-static const struct c_dialect c99 = { .inlined = "static inline ", .restricted = "restrict " };
+static const struct c_dialect c99 = { .inlined = "static inline ", .restricted = "RESTRICT " };
 
 static bool print(FILE *c, FILE *h, const struct loop_program *p,
                   const struct print_options *options, struct diag *diag)

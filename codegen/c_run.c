@@ -100,11 +100,12 @@ void c_run_arguments(struct c_writer *w)
 
 static void put_check(struct c_writer *w, const char *error)
 {
-        c_put(w, ")");
+        c_put(w, ") {");
         c_end(w);
         w->indent++;
         c_line(w, "return %s;", c_macro(w, error));
         w->indent--;
+        c_line(w, "}");
 }
 
 static bool is_counted(const struct c_writer *w, const struct loop_variable *v)
@@ -171,23 +172,27 @@ static void put_alignment_check(struct c_writer *w)
 {
         bool any = false;
         if (w->workspace_size > 0 && w->workspace_align > 1) {
-                c_put(w, "if ((uintptr_t)workspace %% %s != 0", c_macro(w, "WORKSPACE_ALIGN"));
+                c_put(w, "if ((uintptr_t)(const unsigned char *)workspace %%" C_SOFT
+                         "(uintptr_t)%s != 0u",
+                      c_macro(w, "WORKSPACE_ALIGN"));
                 any = true;
         }
         for (int i = 0; i < w->p->region_count; i++) {
                 if (!w->areas[i].size)
                         continue;
-                c_put(w, "%s(uintptr_t)%s %% %s != 0", any ? " ||" C_SOFT : "if (", w->regions[i],
+                c_put(w, "%s(uintptr_t)(const unsigned char *)%s %%" C_SOFT
+                         "(uintptr_t)%s != 0u", any ? " ||" C_SOFT : "if (", w->regions[i],
                       c_macro(w, arena_printf(w->arena, "%s_ALIGN", w->regions[i])));
                 any = true;
         }
         if (w->options->weights == PRINT_WEIGHTS_FILE) {
-                c_put(w, "%s(uintptr_t)weights %% %s != 0", any ? " ||" C_SOFT : "if (",
+                c_put(w, "%s(uintptr_t)(const unsigned char *)weights %%" C_SOFT
+                         "(uintptr_t)%s != 0u", any ? " ||" C_SOFT : "if (",
                       c_macro(w, "WEIGHTS_ALIGN"));
                 any = true;
         }
         if (c_state_any(w)) {
-                c_put(w, "%s(uintptr_t)state %% %s != 0", any ? " ||" C_SOFT : "if (",
+                c_put(w, "%s(uintptr_t)state %% (uintptr_t)%s != 0u", any ? " ||" C_SOFT : "if (",
                       c_macro(w, "STATE_ALIGN"));
                 any = true;
         }
@@ -196,7 +201,7 @@ static void put_alignment_check(struct c_writer *w)
                 if (b->extent == 0 || element_info[b->element].bytes == 1)
                         continue;
                 w->align_used[b->element] = true;
-                c_put(w, "%s(uintptr_t)%s %% offsetof(struct align_%s, value) != 0",
+                c_put(w, "%s(uintptr_t)%s %% (uintptr_t)offsetof(struct align_%s, value) != 0u",
                       any ? " ||" C_SOFT : "if (", c_use(w, b), c_memory_name(b->element));
                 any = true;
         }

@@ -102,16 +102,17 @@ static void put_helpers(struct c_writer *w, const char *const names[2])
         text_add(w->out,
                  "        const uint16_t one = 1;\n"
                  "        const unsigned char first = *(const unsigned char *)&one;\n"
-                 "        const volatile unsigned char *bytes = (const volatile unsigned char *)data;\n"
+                 "        const volatile unsigned char *p = (const volatile unsigned char *)data;\n"
+                 "        uint32_t sum = crc;\n"
                  "        for (size_t i = 0; i < count; i++) {\n"
                  "                for (size_t k = 0; k < size; k++) {\n"
                  "                        const size_t at = first == 1u ? k : size - 1u - k;\n"
-                 "                        const uint32_t byte = bytes[i * size + at];\n"
-                 "                        crc = (crc >> 4) ^ table[(crc ^ byte) & 15u];\n"
-                 "                        crc = (crc >> 4) ^ table[(crc ^ (byte >> 4)) & 15u];\n"
+                 "                        const uint32_t byte = p[i * size + at];\n"
+                 "                        sum = (sum >> 4) ^ table[(sum ^ byte) & 15u];\n"
+                 "                        sum = (sum >> 4) ^ table[(sum ^ (byte >> 4)) & 15u];\n"
                  "                }\n"
                  "        }\n"
-                 "        return crc;\n"
+                 "        return sum;\n"
                  "}\n");
         text_add(w->out,
                  "\nstatic int %s(const void *got, const void *wanted, size_t size)\n"
@@ -120,7 +121,9 @@ static void put_helpers(struct c_writer *w, const char *const names[2])
                  "        const unsigned char *b = (const unsigned char *)wanted;\n"
                  "        int differ = 0;\n"
                  "        for (size_t i = 0; i < size; i++) {\n"
-                 "                differ |= a[i] != b[i];\n"
+                 "                if (a[i] != b[i]) {\n"
+                 "                        differ = 1;\n"
+                 "                }\n"
                  "        }\n"
                  "        return differ;\n"
                  "}\n",
@@ -140,13 +143,13 @@ static void put_condition(struct c_writer *w, const char *condition, const char 
 
 static void put_run(struct c_writer *w)
 {
-        c_put(w, "status = %s_run(workspace", w->options->prefix);
+        c_put(w, "const int status = %s_run(workspace", w->options->prefix);
         for (int i = 0; i < w->p->region_count; i++)
                 c_put(w, "," C_SOFT "%s", w->regions[i]);
         for (int i = 0; i < w->input_count; i++)
                 c_put(w, "," C_SOFT "%s", c_use(w, w->options->selftest->inputs[i]));
         for (int i = 0; i < w->output_count; i++)
-                c_put(w, "," C_SOFT "(%s *)(void *)(memory + %lld)",
+                c_put(w, "," C_SOFT "(%s *)(void *)&memory[%lld]",
                       element_info[w->outputs[i]->element].c_type,
                       (long long)place_of_output(w, i));
         c_put(w, ");");
@@ -168,7 +171,6 @@ void c_selftest(struct c_writer *w, struct text *out)
         w->indent = 1;
         c_line(w, "unsigned char *const memory = (unsigned char *)workspace;");
         c_line(w, "uint32_t crc = 0xffffffffu;");
-        c_line(w, "int status;");
         put_condition(w, "memory == NULL", c_macro(w, "ERROR_NULL"));
         for (size_t i = 0; i < w->constant_count; i++) {
                 const struct loop_buffer *b = w->constants[i].buffer;
@@ -179,17 +181,16 @@ void c_selftest(struct c_writer *w, struct text *out)
                                       (unsigned)crc_of_constants(w)),
                       c_macro(w, "ERROR_CONSTANTS"));
         put_run(w);
+        put_condition(w, "status != 0", "status");
         for (int i = 0; i < w->output_count; i++) {
-                put_condition(w, "status != 0", "status");
-                c_put(w,
-                      "status = %s(memory + %lld," C_SOFT "%s," C_SOFT "%zu) != 0 ?" C_SOFT
-                      "%s : 0;",
-                      names[1], (long long)place_of_output(w, i),
-                      c_use(w, w->options->selftest->outputs[i]), bytes_of(w->outputs[i]),
-                      c_macro(w, "ERROR_SELFTEST"));
+                c_put(w, "if (%s(&memory[%lld]," C_SOFT "%s," C_SOFT "%zu) != 0) {", names[1],
+                      (long long)place_of_output(w, i),
+                      c_use(w, w->options->selftest->outputs[i]), bytes_of(w->outputs[i]));
                 c_end(w);
+                c_line(w, "        return %s;", c_macro(w, "ERROR_SELFTEST"));
+                c_line(w, "}");
         }
-        c_line(w, "return status;");
+        c_line(w, "return 0;");
         w->indent = 0;
         c_line(w, "}");
 }

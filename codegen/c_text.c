@@ -139,10 +139,11 @@ void c_text_copies(struct c_writer *w)
                       c_use(w, b), outside[i]->text, (long long)(b->extent / c_text_room(b)),
                       (long long)c_text_room(b));
                 c_end(w);
-                c_line(w, "if (status)");
+                c_line(w, "if (status != 0) {");
                 w->indent++;
                 c_line(w, "return status;");
                 w->indent--;
+                c_line(w, "}");
                 w->uses_status = true;
         }
 }

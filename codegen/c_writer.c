@@ -468,6 +468,9 @@ void c_names_begin(struct c_writer *w)
         static const char *const macros[] = {
                 "WORKSPACE_SIZE", "WORKSPACE_ALIGN", "WORKSPACE_DEFINE",
                 "WEIGHTS_SIZE",   "WEIGHTS_ALIGN",   "H",
+                "CONSTANTS_SIZE", "CODE_ESTIMATE",   "STACK_SIZE",
+                "KERNEL",         "CONST",           "CONST_LARGE",
+                "HOOK_BEFORE",    "HOOK_AFTER",      "SELFTEST_SIZE",
 #define FAIL(name, value, doc) "ERROR_" #name,
 #include "ir/loop/fail_codes.def"
         };
@@ -484,6 +487,8 @@ void c_names_begin(struct c_writer *w)
                 c_reserve(w, "dnncc_profile");
         for (size_t i = 0; i < sizeof macros / sizeof *macros; i++)
                 c_reserve(w, c_macro(w, macros[i]));
+        c_reserve(w, arena_printf(w->arena, "%s_selftest", w->options->prefix));
+        c_reserve(w, "RESTRICT");
         for (int e = 0; e < ELEMENT_COUNT; e++) {
                 c_reserve(w, c_memory_name((enum element)e));
                 c_reserve(w, arena_printf(w->arena, "align_%s", c_memory_name((enum element)e)));

@@ -16,7 +16,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 # the order of the contents; a document that is in none of them is an error of Sphinx
 PARTS = {
     "Using dnncc": ["docs/user-guide", "docs/tutorial", "docs/quantization", "docs/memory", "docs/schedules", "docs/questions", "docs/interface"],
-    "Targets": ["docs/arm", "docs/riscv", "docs/gpu", "docs/accelerators", "docs/adding-a-target"],
+    "Targets": ["docs/arm", "docs/riscv", "docs/gpu", "docs/accelerators", "docs/misra", "docs/adding-a-target"],
     "Measured": ["docs/benchmarks", "docs/operators", "docs/compile-time", "docs/conformance"],      # and docs/measurements/
     "Inside": ["docs/architecture", "docs/glossary", "docs/ir", "docs/remarks", "docs/rates", "docs/adding", "CONTRIBUTING", "CHANGELOG"],
     "Rooms": [],                                                        # the README.md and other pages of folders of code
