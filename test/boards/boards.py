@@ -85,7 +85,7 @@ BOARDS = {
     "m33": arm("Cortex-M33", "-mcpu=cortex-m33 -mfloat-abi=hard -mfpu=fpv5-sp-d16", "mps2-an505", "cortex-m33", (0x10000000, 4 * M), (0x38000000, 4 * M)),
     "m55": arm("Cortex-M55, MVE", "-mcpu=cortex-m55 -mfloat-abi=hard", "mps3-an547", "cortex-m55", (0x10000000, 512 * K), (0x30000000, 512 * K)),
     "rv32": Board("RV32IMAC", RISCV, "-march=rv32imac -mabi=ilp32", SYSTEM_RISCV, "-M virt -bios none", "riscv32", *VIRT),
-    "rv32f": Board("RV32IMAFC", RISCV, "-march=rv32imafc -mabi=ilp32f", SYSTEM_RISCV, "-M virt -bios none", "riscv32", *VIRT),
+    "rv32f": Board("RV32IMAFC", RISCV, "-march=rv32imafc -mabi=ilp32f", SYSTEM_RISCV, "-M virt -bios none", "riscv32-f", *VIRT),
     "mips": Board("MIPS, 32 bits, big-endian, user mode", ("mips-linux-gnu-gcc", "gcc-mips-linux-gnu, libc6-dev-mips-cross"), "-static",
                   ("qemu-mips", "qemu-user"), "", "generic-be"),
     "s390x": Board("s390x, 64 bits, big-endian, user mode", ("s390x-linux-gnu-gcc", "gcc-s390x-linux-gnu, libc6-dev-s390x-cross"), "-static -fexcess-precision=fast",

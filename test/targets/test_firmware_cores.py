@@ -14,8 +14,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 import dnncc  # noqa: E402
 import processor  # noqa: E402
 
-THUMB = ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33"]
-OTHERS = ["riscv32"]
+THUMB = ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"]
+OTHERS = ["riscv32", "riscv32-f"]
 FEW, MANY = 1, 12                       # seeds of each shape
 
 # channels, outputs, window, strides, pads, groups, dilations, extents
@@ -128,10 +128,10 @@ def test_multiplies(tmp_path):
     """what a core has is used, and nothing of its own where another one is meant"""
     path = saved(layer("sixteen", 0, False)[0], tmp_path)
     text = {target: source(path, target, tmp_path) for target in [*THUMB, *OTHERS, "generic"]}
-    for target in ("cortex-m4", "cortex-m7", "cortex-m33"):
+    for target in ("cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"):
         assert text[target].count("dot_halves(") > 12 and "smmla" in text[target] and "saturate_i8(multiply_high(" in re.sub(r"\s+", "", text[target])
     assert "ssat" in text["cortex-m3"] and "smlad" not in text["cortex-m3"]
-    for target in ("cortex-m0", "riscv32", "generic"):
+    for target in ("cortex-m0", "riscv32", "riscv32-f", "generic"):
         assert "asm" not in text[target]
     assert "int64_t" in text["riscv32"] and "convolve_packed" in text["riscv32"] and "convolve_packed" not in text["generic"]
 
