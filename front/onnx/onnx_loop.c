@@ -3,11 +3,9 @@
  * runs, that the condition holds) is not computed. One that carries sequences, or values whose
  * types change from one iteration to the next, is written out, iteration after iteration, where
  * that is known; else sequences are carried as stacks, and texts as bytes of one width. */
-#include "front/onnx/onnx_body.h"
-#include "front/onnx/onnx_grown.h"
 #include "front/onnx/onnx_helpers.h"
+#include "front/onnx/onnx_looping.h"
 #include "front/onnx/onnx_model.h"
-#include "front/onnx/onnx_stack.h"
 #include "front/onnx/onnx_texts.h"
 #include "front/compose/compose_move.h"
 #include "front/compose/compose_texts.h"
@@ -17,87 +15,13 @@
 
 #include "base/size.h"
 
-/* Returns the rank that a body declares for an input, or -1 where none is declared. */
-static int declared_rank(const Onnx__GraphProto *body, size_t input)
-{
-        const Onnx__TypeProto *t = input < body->n_input ? body->input[input]->type : NULL;
-        if (!t || t->value_case != ONNX__TYPE_PROTO__VALUE_TENSOR_TYPE || !t->tensor_type->shape)
-                return -1;
-        return t->tensor_type->shape->n_dim < RANK_MAX ? (int)t->tensor_type->shape->n_dim
-                                                       : RANK_MAX;
-}
-
-/* Returns a scalar of the loop as the body reads it: <T>, or <1 x T> where the body declares
- * that. */
-static struct value *as_declared(struct onnx_import *im, struct value *v,
-                                 const Onnx__GraphProto *body, size_t input)
-{
-        return declared_rank(body, input) == 1
-                       ? build_reshape(&im->b, v, 1, (const dim_t[]){ dim_of(1) })
-                       : v;
-}
-
-/* Returns a value of one element as a scalar, or NULL after an error. */
-static struct value *scalar_of(struct onnx_import *im, struct onnx_node *n, struct value *v,
-                               enum element e, const char *what)
-{
-        if (v->type->kind == TYPE_TENSOR && v->type->element == e && type_is_static(v->type) &&
-            type_elements(v->type) == 1)
-                return build_reshape(&im->b, v, 0, NULL);
-        onnx_invalid(im, n, "%s is %s, want one %s", what, compose_text(im->c, v->type),
-                     element_info[e].text);
-        return NULL;
-}
-
-static bool constant_number_of(const struct value *v, int64_t *number)
-{
-        if (!v || !value_is_constant(v))
-                return false;
-        *number = constant_element(v->constant, 0).i;
-        return true;
-}
-
 /* ---- Loop ---- */
 
-enum { PARTS_MAX = RANK_MAX + 1 };      /* A value is carried as so many at most. */
-
-struct looping {
-        const Onnx__GraphProto *body;
-        struct value *trip, *go;        /* They are the node's operands; NULL stands for an absent
-                                         * one. */
-        int carried, stacked;           /* The stacked ones are those that are wanted, which[] among
-                                         * all. */
-        int *which;
-        int64_t trips;                  /* The loop runs so often; -1 stands for unknown. */
-        int counter;                    /* One more value is carried, behind the node's: how many
-                                         * iterations there have been; 0: it is not. */
-        struct onnx_form *forms;        /* [carried], of those that are no tensors: how they are
-                                         * carried, */
-        struct onnx_form *wanted;       /* [carried], and how the body yields them; */
-        bool *is_list;                  /* [carried], where it is set. */
-        int *at;                        /* [carried + 1], the number of the first part of each among
-                                         * what the loop carries; the last one is how many these
-                                         * are. */
-        struct value **first;           /* [carried], the values before the first iteration. */
-        bool maps;                      /* It is a SequenceMap: the body has the items of a number
-                                         * for its inputs, and makes one for each carried list. */
-        int64_t most;                   /* It runs no more often; -1: that is not known. */
-        struct onnx_grown *grown;           /* [carried], of tensors whose extents change. */
-        struct onnx_carried_texts *texts;       /* [carried]. */
-        bool *is_text;                  /* [stacked], where rows are texts. */
-        bool misfit;                    /* Forms or widths that the body yields are not those that
-                                         * it was given. */
-        bool longer;                    /* Texts have become longer. */
-        const char *changed;            /* What is wrong where a value changes its type, or NULL: */
-        int which_changed;              /* the number of the carried value, */
-        const struct type *from, *to;   /* and its types before and behind an iteration. */
-};
-
 /* Returns how many values the node's become. */
-static int flat_count(const struct looping *l) { return l->at[l->carried]; }
+static int flat_count(const struct onnx_looping *l) { return l->at[l->carried]; }
 
 /* Numbers the parts of what the loop carries. */
-static void number_parts(struct looping *l)
+static void number_parts(struct onnx_looping *l)
 {
         for (int i = 0; i < l->carried; i++) {
                 int parts = l->is_list[i] ? onnx_form_parts(&l->forms[i]) : 1;
@@ -108,7 +32,7 @@ static void number_parts(struct looping *l)
 }
 
 /* Carries these values. */
-static void carry(struct onnx_import *im, struct looping *l, struct value **first)
+static void carry(struct onnx_import *im, struct onnx_looping *l, struct value **first)
 {
         const size_t count = (size_t)l->carried + 1;
         l->first = first;
@@ -126,7 +50,7 @@ static void carry(struct onnx_import *im, struct looping *l, struct value **firs
         number_parts(l);
 }
 
-static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct looping *l)
+static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct onnx_looping *l)
 {
         struct value *trip = onnx_input(n, 0), *go = onnx_input(n, 1);
         if (!(l->body = onnx_graph_attribute(im, n, "body")) || !onnx_body_inputs(im, n, 2))
@@ -138,13 +62,13 @@ static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct loo
                         im, n,
                         "%d carried values and %d outputs; its body has %zu inputs and %zu outputs",
                         l->carried, n->output_count, l->body->n_input, l->body->n_output);
-        if ((trip && !(l->trip = scalar_of(im, n, trip, E_I64, "the trip count"))) ||
-            (go && !(l->go = scalar_of(im, n, go, E_BOOL, "the condition"))))
+        if ((trip && !(l->trip = onnx_loop_scalar(im, n, trip, E_I64, "the trip count"))) ||
+            (go && !(l->go = onnx_loop_scalar(im, n, go, E_BOOL, "the condition"))))
                 return false;
         l->trips = -1;
-        if (constant_number_of(l->trip, &known))
+        if (onnx_loop_constant(l->trip, &known))
                 l->trips = known > 0 ? known : 0;
-        if (constant_number_of(l->go, &known))
+        if (onnx_loop_constant(l->go, &known))
                 l->trips = known ? l->trips : 0;
         l->which = arena_array(im->arena, (size_t)all, sizeof *l->which);
         l->is_text = arena_array(im->arena, (size_t)all + 1, sizeof *l->is_text);
@@ -157,7 +81,8 @@ static bool looping_read(struct onnx_import *im, struct onnx_node *n, struct loo
 
 /* Returns how many rows stacks have where the number of iterations is not known, as the model says,
  * or -1 after an error. */
-static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
+static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n,
+                             const struct onnx_looping *l)
 {
         int64_t rows = INT64_MAX;
         for (int i = 0; i < l->stacked; i++) {
@@ -182,7 +107,7 @@ static int64_t declared_rows(struct onnx_import *im, struct onnx_node *n, const 
 }
 
 /* May the run have to count the iterations, because no declaration says how many rows there are? */
-static bool may_count(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
+static bool may_count(struct onnx_import *im, struct onnx_node *n, const struct onnx_looping *l)
 {
         bool declared = true;
         for (int i = 0; i < l->stacked; i++)
@@ -192,7 +117,7 @@ static bool may_count(struct onnx_import *im, struct onnx_node *n, const struct 
 }
 
 /* Returns the most iterations that there may be, or -1 after an error. */
-static int64_t most_rows(struct onnx_import *im, struct onnx_node *n, const struct looping *l)
+static int64_t most_rows(struct onnx_import *im, struct onnx_node *n, const struct onnx_looping *l)
 {
         struct amount trip[AMOUNTS_MAX];
         int count;
@@ -205,12 +130,12 @@ static int64_t most_rows(struct onnx_import *im, struct onnx_node *n, const stru
 
 /* Completes the region: says how often it runs, now that it is known whether the condition can ever
  * fail. */
-static bool finish_looping(struct onnx_import *im, struct onnx_node *n, struct looping *l,
+static bool finish_looping(struct onnx_import *im, struct onnx_node *n, struct onnx_looping *l,
                            struct value *next_go, struct op **op)
 {
         int64_t known = -1, trips = l->trips;
         bool certain = !l->go || value_is_constant(l->go),
-             constant = constant_number_of(next_go, &known);
+             constant = onnx_loop_constant(next_go, &known);
         if (certain && constant && !known && (l->trip ? trips > 1 : trips < 0))
                 trips = 1;              /* It ends behind the first iteration. */
         bool go = certain && (trips == 0 || (constant && (known || trips == 1))) ? false : true;
@@ -245,7 +170,7 @@ static bool finish_looping(struct onnx_import *im, struct onnx_node *n, struct l
 }
 
 /* Sets the outputs that are stacks: of as many rows as there were iterations. */
-static bool output_stacks(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+static bool output_stacks(struct onnx_import *im, struct onnx_node *n, const struct onnx_looping *l,
                           struct op *op)
 {
         struct value *stacks = &op->results[flat_count(l) + l->counter];
@@ -270,7 +195,7 @@ static bool output_stacks(struct onnx_import *im, struct onnx_node *n, const str
 }
 
 /* Finds how the body yields a list, and whether that is how it was given it. */
-static bool read_form(struct onnx_import *im, struct onnx_node *n, struct looping *l, int i,
+static bool read_form(struct onnx_import *im, struct onnx_node *n, struct onnx_looping *l, int i,
                       const struct value *next)
 {
         const struct onnx_form was = l->forms[i];
@@ -305,12 +230,13 @@ static bool read_form(struct onnx_import *im, struct onnx_node *n, struct loopin
 }
 
 /* Sets the arguments of the body, its number and condition first. */
-static bool give_arguments(struct onnx_import *im, const struct looping *l,
+static bool give_arguments(struct onnx_import *im, const struct onnx_looping *l,
                            const struct compose_loop *loop, struct value **arguments)
 {
         for (int i = 0; i < 2 && !l->maps; i++)
-                arguments[i] = as_declared(im, i ? compose_integer(im->c, E_BOOL, 1) : loop->number,
-                                           l->body, (size_t)i);
+                arguments[i] = onnx_loop_argument(
+                        im, i ? compose_integer(im->c, E_BOOL, 1) : loop->number, l->body,
+                        (size_t)i);
         for (int i = 0; i < l->carried; i++) {
                 struct onnx_form form = l->forms[i];
                 struct value *parts[PARTS_MAX];
@@ -331,7 +257,7 @@ static bool give_arguments(struct onnx_import *im, const struct looping *l,
 
 /* Imports the body of a SequenceMap for the items of this iteration's number. yielded become the
  * condition, and each list with what the body made behind its items. */
-static bool map_items(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
+static bool map_items(struct onnx_import *im, struct onnx_node *n, const struct onnx_looping *l,
                       const struct compose_loop *loop, struct value *const *lists,
                       struct value **yielded)
 {
@@ -360,8 +286,8 @@ static bool map_items(struct onnx_import *im, struct onnx_node *n, const struct 
 
 /* Sets *to to what is carried of a tensor that the body yields: of texts, bytes of the width that
  * they are carried with. Where the types differ, l says so, and the result is false. */
-static bool yield_carried(struct onnx_import *im, struct onnx_node *n, struct looping *l, int i,
-                          const struct value *held, struct value *v, struct value **to)
+static bool yield_carried(struct onnx_import *im, struct onnx_node *n, struct onnx_looping *l,
+                          int i, const struct value *held, struct value *v, struct value **to)
 {
         if (onnx_is_texts(v) != (l->texts[i].width != 0))
                 return onnx_invalid(im, n, "carried value %d is of texts before or behind an "
@@ -396,7 +322,7 @@ static bool yield_carried(struct onnx_import *im, struct onnx_node *n, struct lo
 
 /* Imports the body, between opening and closing the loop. yielded are go, carried values, rows.
  * Where lists are not as the body was given them, it says so, and the result is false. */
-static bool import_body(struct onnx_import *im, struct onnx_node *n, struct looping *l,
+static bool import_body(struct onnx_import *im, struct onnx_node *n, struct onnx_looping *l,
                         const struct compose_loop *loop, struct value **yielded)
 {
         size_t count = l->body->n_output;
@@ -420,7 +346,7 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, struct loop
                                    !onnx_want_tensors(im, l->body, outputs, i, 1))
                         return false;
         }
-        if (l->misfit || !(yielded[0] = scalar_of(im, n, outputs[0], E_BOOL,
+        if (l->misfit || !(yielded[0] = onnx_loop_scalar(im, n, outputs[0], E_BOOL,
                                                   "the body's condition")))
                 return false;
         for (int i = 0; i < l->carried; i++) {
@@ -444,7 +370,7 @@ static bool import_body(struct onnx_import *im, struct onnx_node *n, struct loop
         return true;
 }
 
-/* ---- iterations one after the other ---- */
+/* ---- all loops ---- */
 
 static bool carries_lists(const struct onnx_node *n)
 {
@@ -454,94 +380,8 @@ static bool carries_lists(const struct onnx_node *n)
         return any;
 }
 
-/* Imports iteration `step`. values[0] becomes the condition; those behind it,
- * which are carried, become the next ones; and those behind these become the rows of all stacks. */
-static bool unroll_step(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
-                        int64_t step, struct value **values)
-{
-        struct value **arguments =
-                arena_array(im->arena, (size_t)l->carried + 2, sizeof *arguments);
-        int count = (int)l->body->n_output;
-        arguments[0] = as_declared(im, compose_integer(im->c, E_I64, step), l->body, 0);
-        arguments[1] = as_declared(im, compose_integer(im->c, E_BOOL, 1), l->body, 1);
-        for (int i = 0; i < l->carried; i++)
-                arguments[2 + i] = values[1 + i];
-        if (!onnx_repeat_graph(im, l->body, arguments, l->carried + 2, values, count) ||
-            !onnx_want_tensors(im, l->body, values, 0, 1))
-                return false;
-        for (int i = 1 + l->carried; i < count; i++)
-                if (!onnx_is_texts(values[i]) && !onnx_want_tensors(im, l->body, values, i, 1))
-                        return false;
-        return (values[0] = scalar_of(im, n, values[0], E_BOOL, "the body's condition")) != NULL;
-}
-
-/* Returns the rows of one stack, which lie `apart` places apart. */
-static struct value *unrolled_stack(struct onnx_import *im, struct onnx_node *n, int output,
-                                    struct value *const *rows, int count, int apart)
-{
-        const struct type *declared = n->declared[output];
-        struct value **list = arena_array(im->arena, (size_t)count, sizeof *list);
-        for (int i = 0; i < count; i++)
-                list[i] = rows[i * apart];
-        if (count)
-                return onnx_texts_stack(im, list, count, 0);
-        if (declared && declared->rank && dim_is(declared->dims[0], 0) &&
-            declared->element != E_STRING)
-                return constant_number(im->m, declared, 0);
-        onnx_unsupported(im, n, "output %d has no rows, and its shape is not stated", output);
-        return NULL;
-}
-
-/* Imports the iterations. Where only a run knows how many there are, *runs becomes true. */
-static bool unrolled(struct onnx_import *im, struct onnx_node *n, const struct looping *l,
-                     bool *runs)
-{
-        struct value **values = arena_array(im->arena, l->body->n_output, sizeof *values),
-                     **rows = NULL;
-        int64_t go = 1, steps = 0, room = 0;
-        *runs = (l->trip && !value_is_constant(l->trip)) || (l->go && !value_is_constant(l->go));
-        for (int i = 0; i < l->carried; i++)
-                *runs |= onnx_stack_of(n->inputs[2 + i]) != NULL;
-        if (*runs)
-                return false;
-        const struct onnx_mark mark = onnx_mark(im);
-        for (int i = 0; i < l->carried; i++)
-                values[1 + i] = n->inputs[2 + i];
-        for (; go && (l->trips < 0 || steps < l->trips); steps++) {
-                if (!unroll_step(im, n, l, steps, values))
-                        return false;
-                if (!value_is_constant(values[0])) {
-                        onnx_take_back(im, &mark);
-                        *runs = true;
-                        return false;
-                }
-                constant_number_of(values[0], &go);
-                if (steps == room) {
-                        room = 2 * room + 8;
-                        struct value **more = arena_array(
-                                im->arena, (size_t)room * (size_t)(l->stacked + 1), sizeof *more);
-                        if (rows)
-                                memcpy(more, rows,
-                                       (size_t)steps * (size_t)l->stacked * sizeof *more);
-                        rows = more;
-                }
-                for (int i = 0; i < l->stacked; i++)
-                        rows[steps * l->stacked + i] = values[1 + l->which[i]];
-        }
-        for (int i = 0; i < n->output_count && i < l->carried; i++)
-                n->outputs[i] = values[1 + i];
-        for (int i = 0; i < l->stacked; i++)
-                if (!onnx_output(n, l->which[i],
-                                 unrolled_stack(im, n, l->which[i], rows ? rows + i : NULL,
-                                                (int)steps, l->stacked)))
-                        return false;
-        return true;
-}
-
-/* ---- all loops ---- */
-
 /* Builds the loop, and sets the outputs. */
-static bool build_loop(struct onnx_import *im, struct onnx_node *n, struct looping *l)
+static bool build_loop(struct onnx_import *im, struct onnx_node *n, struct onnx_looping *l)
 {
         struct onnx_body body;
         const int flat = flat_count(l);
@@ -594,10 +434,10 @@ static bool build_loop(struct onnx_import *im, struct onnx_node *n, struct loopi
 
 /* A carried value changes its type. Where it is known how often the loop runs, sets *done to
  * whether its iterations could be written out. Else returns true where the value has bounds now. */
-static bool grow(struct onnx_import *im, struct onnx_node *n, struct looping *l, bool *done)
+static bool grow(struct onnx_import *im, struct onnx_node *n, struct onnx_looping *l, bool *done)
 {
         bool runs = false;
-        if ((*done = unrolled(im, n, l, &runs)) || !runs)
+        if ((*done = onnx_loop_unrolled(im, n, l, &runs)) || !runs)
                 return false;
         if (l->is_list[l->which_changed] || l->texts[l->which_changed].width ||
             !onnx_grown_bound(im, n, l->which_changed, l->most, l->from, l->to,
@@ -612,7 +452,7 @@ static bool grow(struct onnx_import *im, struct onnx_node *n, struct looping *l,
 
 /* Builds a loop. How lists and texts are carried follows from what the body makes of them, so that
  * it is imported anew until that is so. */
-static bool build_fitting(struct onnx_import *im, struct onnx_node *n, struct looping *l)
+static bool build_fitting(struct onnx_import *im, struct onnx_node *n, struct onnx_looping *l)
 {
         enum { LONGER_TRIES = 2, TRIES = 6 };
         struct amount trip[AMOUNTS_MAX];
@@ -638,7 +478,7 @@ static bool build_fitting(struct onnx_import *im, struct onnx_node *n, struct lo
                 if (l->changed && !grow(im, n, l, &done))
                         return done;
                 bool runs = false;
-                if (l->longer && i == LONGER_TRIES && unrolled(im, n, l, &runs))
+                if (l->longer && i == LONGER_TRIES && onnx_loop_unrolled(im, n, l, &runs))
                         return true;
                 if (l->longer && i == LONGER_TRIES && !runs)
                         return false;
@@ -653,14 +493,14 @@ static bool build_fitting(struct onnx_import *im, struct onnx_node *n, struct lo
 
 bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
 {
-        struct looping l = { 0 };
+        struct onnx_looping l = { 0 };
         if (!looping_read(im, n, &l))
                 return false;
         if (!l.carried && !l.stacked)
                 return onnx_invalid(im, n, "it has no outputs");
         if (carries_lists(n)) {
                 bool runs = false;
-                if (unrolled(im, n, &l, &runs))
+                if (onnx_loop_unrolled(im, n, &l, &runs))
                         return true;
                 if (!runs)
                         return false;
@@ -671,7 +511,9 @@ bool onnx_import_loop(struct onnx_import *im, struct onnx_node *n)
 
 bool onnx_map_at_run(struct onnx_import *im, struct onnx_node *n, const Onnx__GraphProto *body)
 {
-        struct looping l = { .body = body, .maps = true, .trips = -1, .carried = n->output_count };
+        struct onnx_looping l = {
+                .body = body, .maps = true, .trips = -1, .carried = n->output_count
+        };
         struct value *length = NULL;
         struct value **first = arena_array(im->arena, (size_t)l.carried + 1, sizeof *first);
         for (int i = 0; i < n->input_count; i++) {

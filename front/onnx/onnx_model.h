@@ -24,7 +24,8 @@
  *                     knows the length
  *   onnx_graph.c      nodes one after the other, calls of functions, subgraphs
  *   onnx_body.c       bodies of loops; onnx_grown.c: what they carry that grows
- *   onnx_op_*.c       importers; of control flow: onnx_control.c, onnx_loop.c, onnx_scan.c
+ *   onnx_op_*.c       importers; of control flow: onnx_control.c, onnx_unrolled.c, onnx_loop.c,
+ *                     onnx_scan.c
  *   onnx_rows.c       the table of importers
  *   onnx_facts.c      what a model says of itself
  *   onnx_model.c      the entry point: header checks, inputs, outputs, the module */

@@ -24,9 +24,9 @@ def floats(*shape):
 
 
 def body(nodes, carried, rows=(), go=None):
-    """carried: (name, next, element, shape) each; rows: (name, element, shape); go: what the next condition is called"""
-    ports = [value("i", I64, []), value("go", B, []), *(value(name, e, shape) for name, _, e, shape in carried)]
-    made = [value(go or "again", B, []), *(value(name, e, shape) for _, name, e, shape in carried), *(value(*r) for r in rows)]
+    """carried: (name, next, element, shape) each, and the next one's element where that is another; rows: (name, element, shape); go: what the next condition is called"""
+    ports = [value("i", I64, []), value("go", B, []), *(value(name, e, shape) for name, _, e, shape, *_ in carried)]
+    made = [value(go or "again", B, []), *(value(name, (*other, e)[0], shape) for _, name, e, shape, *other in carried), *(value(*r) for r in rows)]
     return helper.make_graph([*nodes, *([] if go else [node("Identity", ["go"], ["again"])])], "body", ports, made)
 
 
@@ -135,6 +135,22 @@ REFUSED = {
                 [value("a", F, [2]), value("a0", F, [])], "a", "by other extents in later iterations"),
     "another rank": (body([node("Unsqueeze", ["t", "zero"], ["more"])], [("t", "more", F, None)]), [value("n", I64, []), value("a", F, [2])], "a", "<1 x 2 x f32> after an iteration"),
 }
+
+
+MISTAKES = {
+    "other elements": ([node("Cast", ["t"], ["more"], to=I64)], [("t", "more", F, [None], I64)], [], 3, "<2 x f32> at first and <2 x i64>"),
+    "texts and numbers": ([node("Cast", ["t"], ["more"], to=S)], [("t", "more", F, [None], S)], [("more", S, None)], 3, "before or behind an iteration alone"),
+    "rows of other shapes": (GROW, [TENSOR], [("more", F, None)], 4, "is of rows <5 x f32> and <8 x f32>"),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(tmp_path, name):
+    nodes, carried, rows, code, text = MISTAKES[name]
+    save(tmp_path / "m.onnx", [node("Loop", ["n", "", "a"], ["y", *(["z"] if rows else [])], body=body(nodes, carried, rows))], [value("a", F, [2]), value("x", F, [3])],
+         [value("y", F, None), *([value("z", F, None)] if rows else [])], {"n": 3})
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-o", tmp_path / "m.c"])
+    assert done.returncode == code and text in done.stderr, done.stderr
 
 
 @pytest.mark.parametrize("name", REFUSED)
