@@ -65,13 +65,17 @@ struct fusing {
         bool launches;                  /* Each kernel is a launch, which takes time. */
         bool borders;                   /* The engine multiplies in blocks of warps, which put zeros
                                          * around what they read. */
+        bool decodes;                   /* Contractions may decode what they read, with any constant
+                                         * around it. */
 };
 
 /* A border is zeros that no memory holds: around what a packed contraction reads
  * (fusing_is_border), or around a value that is only moved, too (fusing_is_any_border). */
 static inline bool fusing_is_border(const struct fusing *f, const struct op *op)
 {
-        return f->borders && fuse_is_border(op);
+        return f->borders   ? fuse_is_border(op)
+               : f->decodes ? fuse_is_decoded(op, f->target)
+                            : false;
 }
 static inline bool fusing_is_any_border(const struct fusing *f, const struct op *op)
 {

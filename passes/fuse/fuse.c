@@ -162,8 +162,9 @@ static int fuse_region(struct region *region, struct pass_context *context)
                             .vectors = target_engine(context->target)->blocks,
                             .target = context->target,
                             .launches = target_engine(context->target)->launches,
-                            .borders = target_engine(context->target)->reads_borders };
-        int count = 0, halos = f.borders ? 0 : fuse_share_halos(region, context->diag),
+                            .borders = target_engine(context->target)->reads_borders,
+                            .decodes = target_engine(context->target)->single_sums };
+        int count = 0, halos = f.borders || f.decodes ? 0 : fuse_share_halos(region, context->diag),
             narrow = fuse_narrow(region, context->diag);
         int fused = halos < 0 || narrow < 0 ? -1 : halos + narrow;
         for (struct op *op = region->first; op; op = op->next)

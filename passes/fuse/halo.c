@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#include "ir/tensor/packed_multiply.h"
 #include "ir/tensor/relation.h"
 
 /* Returns whether op is a halo; lows: how many elements it puts in front of its operand in each
@@ -82,6 +83,22 @@ bool fuse_is_border(const struct op *op)
         const int last = op_result(op)->type->rank - 1;
         const struct use *u = op_result(op)->uses;
         return u && (relation_keeps(op, 0, last) || are_words(op, u->user, lows[last]));
+}
+
+bool fuse_is_decoded(const struct op *op, const struct target *target)
+{
+        int64_t lows[RANK_MAX];
+        double number;
+        if (!halo_lows(op, lows, &number) || !value_has_one_use(op_result(op)) ||
+            !op_is_static(op) || !is_contracted(op_result(op)->uses))
+                return false;
+        const struct op *user = op_result(op)->uses->user;
+        if (user->code != OP_convolve_packed || user->region != op->region)
+                return false;
+        const struct multiply *m = packed_multiply(user, target, SUMS_IN_VECTORS);
+        const int last = op_result(op)->type->rank - 1;
+        return m && m->x.decode && relation_keeps(op, 0, 0) && relation_keeps(op, 0, 1) &&
+               relation_keeps(op, 0, last);
 }
 
 bool fuse_is_moved_border(const struct op *op)
