@@ -89,13 +89,14 @@ bool report_footprint(struct run *run)
         const struct options *o = &run->options;
         if (o->max_stack < 0 && o->max_flash < 0)
                 return true;
-        if (target_vector_bytes(run->context.target) ||
-            !harness_is_of_processor(run, o->max_stack < 0 ? "--max-flash" : "--max-stack",
+        if (target_has_wide_registers(run->context.target) ||
+            (o->max_flash >= 0 && target_vector_bytes(run->context.target)) ||
+            !harness_is_of_processor(run, o->max_flash >= 0 ? "--max-flash" : "--max-stack",
                                      "is about code that a small processor runs")) {
                 if (!run->diag.errors)
                         diag_error(&run->diag, EXIT_USAGE,
                                    "%s wants a target without vectors, as generic, not %s",
-                                   o->max_stack < 0 ? "--max-flash" : "--max-stack",
+                                   o->max_flash >= 0 ? "--max-flash" : "--max-stack",
                                    run->context.target->name);
                 return false;
         }

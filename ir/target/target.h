@@ -89,8 +89,8 @@ struct target {
         const struct printer *printer;  /* This printer writes the code; NULL: the base's. */
         bool big_endian;                /* Constants are written as numbers, not as bytes. */
         int64_t workspace_align;        /* The workspace is aligned to this many bytes; 0: the
-                                         * base's, but CACHE_LINE where there are vectors and only
-                                         * generic says something. */
+                                         * base's, but CACHE_LINE where registers are wide and
+                                         * only generic says something. */
         const struct gpu *gpu;          /* This GPU runs kernels in grid form; NULL: the base's. */
         int64_t stack_bytes;            /* A kernel may put an array of at most this many bytes on
                                          * the stack; 0: the base's. */
@@ -189,14 +189,20 @@ TARGET_FIELD(const struct float_control *, control)
 TARGET_FIELD(const char *, include)
 #undef TARGET_FIELD
 
+/* Has the target registers that small processors have not? Those of some hold a few lanes. */
+enum { SMALL_REGISTER = 8, CACHE_LINE = 64 };
+static inline bool target_has_wide_registers(const struct target *t)
+{
+        return target_vector_bytes(t) > SMALL_REGISTER;
+}
+
 /* Returns the bytes that the workspace is aligned to. */
-enum { CACHE_LINE = 64 };
 static inline int64_t target_workspace_align(const struct target *t)
 {
-        const bool has_vectors = target_vector_bytes(t) > 0;
+        const bool is_wide = target_has_wide_registers(t);
         while (t->base && !t->workspace_align)
                 t = t->base;
-        return t->base || !has_vectors ? t->workspace_align : CACHE_LINE;
+        return t->base || !is_wide ? t->workspace_align : CACHE_LINE;
 }
 
 /* Returns the attribute in gcc's words; NULL: there is none. */
