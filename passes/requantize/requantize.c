@@ -367,8 +367,14 @@ static bool find_nearest(const struct thresholds *t, int64_t count, struct form 
         return one < INT64_MAX || each < INT64_MAX;
 }
 
+/* Returns how many sums lie between the ends of the byte. */
+static double sums_between(const struct thresholds *t)
+{
+        return t->count > 1 ? (double)(t->least[t->count - 1] - t->least[0]) : 1;
+}
+
 /* Finds numbers in high words for all outputs, with the largest shift for which they fit. Returns
- * false if there are none that are right for all sums but SELDOM of them. */
+ * false if there are none that are right but for one of 1,024 sums between the ends of the byte. */
 static bool find_high(const struct thresholds *t, int64_t count, int *shift,
                       struct high_multiplier *found)
 {
@@ -381,7 +387,7 @@ static bool find_high(const struct thresholds *t, int64_t count, int *shift,
                         int64_t off;
                         there = multiplier_high(&t[i], *shift, &found[i], &off);
                         wrong += there ? (double)off : 0;
-                        all += (double)(t[i].high - t[i].low + 1);
+                        all += sums_between(&t[i]);
                 }
                 if (there)
                         return wrong <= seldom * all;
