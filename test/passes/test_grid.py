@@ -186,7 +186,7 @@ def test_other_targets_have_none(tmp_path):
 
 @pytest.mark.parametrize("target", ["cuda-sm_75", "cuda-sm_80", "cuda-sm_90", "cuda-sm_100"])
 def test_network(tmp_path, target):
-    """all kernels of a network are in grid form, equal to what they were"""
+    """all kernels of a network are in grid form, equal to what they were; pools are computed by the blocks of the product that reads them"""
     rng = np.random.default_rng(0)
     weights = {"w": rng.standard_normal((6, 3, 3, 3)).astype(np.float32), "v": rng.standard_normal((96, 10)).astype(np.float32)}
     nodes = [helper.make_node("Conv", ["x", "w"], ["c"], pads=[1] * 4), helper.make_node("Relu", ["c"], ["r"]),
@@ -198,7 +198,7 @@ def test_network(tmp_path, target):
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", f"--target={target}", "--check", "-o", tmp_path / "m.cu"])
     assert done.returncode == 0 and "grid: equal" in done.stdout + done.stderr, done.stdout + done.stderr
     text = (tmp_path / "m.cu").read_text()
-    assert text.count("__global__") >= 4 and "<<<" not in text and "for (ptrdiff_t m" not in text
+    assert text.count("__global__") >= 3 and "<<<" not in text and "for (ptrdiff_t m" not in text
 
 
 @pytest.mark.parametrize("options, said", [(["--threads=2"], "does not take --threads"), (["--bench"], "is for a device"), (["--fast-libm"], "does not take --fast-libm"),
