@@ -42,6 +42,8 @@ struct vector_request {
                                          * NULL: less is known of subscripts. */
         bool open;                      /* Buffers may have fewer elements than their extents say:
                                          * as many as a run gives. */
+        const struct map *constants;    /* These parameters, by their addresses, have as many as
+                                         * their extents say even so; NULL: none do. */
         bool scatters;                  /* Stores that are not contiguous may scatter. */
 };
 

@@ -262,8 +262,12 @@ struct loop_expr *lane_mask(struct vectorizer *v, struct loop_expr *condition, b
 static bool is_safe(const struct vectorizer *v, const struct loop_buffer *b,
                     struct lane_value index)
 {
-        struct loop_range r = range_of_lanes(v, index);
-        return !v->request->open && index.e->type.lanes == 1 && r.low >= 0 && r.high < b->extent;
+        const struct vector_request *request = v->request;
+        const struct loop_range r = range_of_lanes(v, index);
+        const bool whole = !request->open || (request->constants &&
+                                              map_get(request->constants, (const char *)&b,
+                                                      sizeof(void *)));
+        return whole && index.e->type.lanes == 1 && r.low >= 0 && r.high < b->extent;
 }
 
 static struct lane_value load(struct vectorizer *v, const struct loop_expr *e)

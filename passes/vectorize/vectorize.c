@@ -95,7 +95,8 @@ bool vectorize_body(const struct vectorizing *v, const struct loop_stmt *loop, i
                                                 .substitutions = substitutions,
                                                 .substitution_count = count,
                                                 .bounds = v->bounds,
-                                                .open = v->open };
+                                                .open = v->open,
+                                                .constants = v->constants };
         if (!vector_block(&request, loop->body, out))
                 return false;
         if (target_narrow(v->target))
@@ -329,6 +330,31 @@ struct loop_block *vectorize_best(const struct vectorizing *v, const struct loop
         return out;
 }
 
+struct calling { const struct loop_function *f; bool *others; };
+
+static void look_at_call(struct loop_stmt *s, void *context)
+{
+        const struct calling *c = context;
+        for (int i = 0; s->kind == STMT_CALL && s->function == c->f && i < c->f->buffer_count; i++)
+                c->others[i] |= loop_buffer_root(s->buffers[i], NULL)->space != SPACE_CONSTANT;
+}
+
+/* Finds the parameters that are constants in all calls. */
+static struct map *constants_of(struct loop_program *p, struct arena *scratch,
+                                const struct loop_function *f)
+{
+        struct calling c = {
+                f, arena_array(scratch, (size_t)f->buffer_count + 1, sizeof *c.others)
+        };
+        struct map *constants = map_new(scratch);
+        loop_walk_mains(p, look_at_call, NULL, &c);
+        for (int i = 0; i < f->buffer_count; i++)
+                if (!c.others[i])
+                        map_set(constants, (const char *)&f->buffers[i], sizeof(void *),
+                                f->buffers[i]);
+        return constants;
+}
+
 int pass_vectorize(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
@@ -343,6 +369,7 @@ int pass_vectorize(struct loop_program *p, struct pass_context *context)
                         continue;
                 v.kernel = f;
                 v.open = p->extent_count && f->scalar_count;
+                v.constants = v.open ? constants_of(p, v.scratch, f) : NULL;
                 v.bounds = loop_bounds_new(v.scratch, f);
                 v.averages = averages_find(v.scratch, f);
                 struct loop_block *best = vectorize_best(&v, f->body, &changed);

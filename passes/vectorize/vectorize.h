@@ -22,6 +22,8 @@ struct vectorizing {
         bool exact;
         bool open;                      /* A run gives extents of buffers, which may have fewer
                                          * elements than these say. */
+        struct map *constants;          /* It has the kernel's parameters that are constants in all
+                                         * calls, where `open` is set. */
 };
 
 /* Returns the number of iterations of a loop from literal to literal by 1, whose iterations may run
