@@ -144,9 +144,9 @@ static bool write_main(const struct harness *h, const char *name, const char *pr
         if (!out)
                 return harness_cannot_write(h);
         fprintf(out,
-                "#define HEADER \"%s.h\"\n#define DESCRIBE %s_describe\n#define CALLS %d\n#define "
-                "TIME %s\n",
-                name, symbol, profiled < 0 ? 0 : profiled,
+                "#define HEADER \"%s.h\"\n#define WEIGHTS_NAME \"%s.weights\"\n#define DESCRIBE "
+                "%s_describe\n#define CALLS %d\n#define TIME %s\n",
+                name, name, symbol, profiled < 0 ? 0 : profiled,
                 by_thread ? "CLOCK_THREAD_CPUTIME_ID" : "CLOCK_MONOTONIC");
         if (profiled >= 0 && trace_wanted(&h->run->options))
                 fprintf(out, "#define TRACE \"" TRACE_WRITTEN "\"\n#define KERNELS %s_kernels\n",

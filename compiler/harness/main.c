@@ -3,6 +3,7 @@
  *
  *      #define HEADER "first.h"
  *      #define DESCRIBE tuned_describe         its descriptor
+ *      #define WEIGHTS_NAME "first.weights"    its weights
  *      #define CALLS 12                        of kernels, each timed by --profile; at 0 only
  *                                              runs are
  *      #define TIME CLOCK_MONOTONIC            the clock
@@ -15,7 +16,7 @@
  *      #define TRACE "trace.json"              some runs are written there (or left out), of
  *      #define KERNELS tuned_kernels           this table
  *
- *      PROGRAM SECONDS RUNS PEAK               in the folder with PROGRAM.weights and in0, in1, ..
+ *      PROGRAM SECONDS RUNS PEAK               in the folder with the weights and in0, in1, ..
  *
  * runs the model twice unseen, then so long and at least so often, and writes a number a line:
  * how often it ran; seconds of a run, the fifth percentile, the median, the ninety-fifth;
@@ -121,15 +122,14 @@ static const void *input_of(const struct dnncc_tensor_1 *t, const char *data)
         return texts ? (const void *)texts : data;
 }
 
-static void prepare(const char *program)
+static void prepare(void)
 {
         char name[4096];
         model = DESCRIBE();
         for (unsigned r = 0; r < model->region_count && r < REGIONS; r++) {
                 region[r] = memory((size_t)model->regions[r].size);
-                snprintf(name, sizeof name, "%s.weights", program);
                 if (model->regions[r].kind == WEIGHTS)
-                        load(name, region[r], (size_t)model->regions[r].size);
+                        load(WEIGHTS_NAME, region[r], (size_t)model->regions[r].size);
         }
         for (int o = 0; o < 2; o++)
                 for (unsigned k = 0;
@@ -318,7 +318,7 @@ int main(int argc, char **argv)
 {
         if (argc != 4)
                 return 1;
-        prepare(argv[0]);
+        prepare();
         int wanted = atoi(argv[3]);
         double before = wanted ? peak() : 0;
         printf("%ld\n", time_runs(atof(argv[1]), atol(argv[2])));
