@@ -9,7 +9,7 @@ import gallery  # noqa: F401  (puts test/support on the path)
 from gallery import ROOT, dnncc
 
 PAGE = ROOT / "examples" / "firmware" / "README.md"
-KINDS = ["f32", "bytes", "integer"]
+KINDS = {"f32": 5, "bytes": 6, "integer": 6, "core": 8}        # and how many kernels they have
 CC = "arm-none-eabi-gcc"
 QEMU = ["qemu-system-arm", "-M", "mps2-an385", "-nographic", "-monitor", "none", "-serial", "none", "-semihosting-config", "enable=on,target=native"]
 
@@ -33,7 +33,7 @@ def test_code(kind, tmp_path):
     assert int(re.search(r"DIGITS_WORKSPACE_SIZE (\d+)", header)[1]) == rows()[kind][1]
     kernels = re.findall(r"\nstatic KERNEL void (\w+)\((.*?)\n}\n", text, re.S)
     floats = [name for name, body in kernels if re.search(r"\b(f32|float)\b", body)]
-    assert len(kernels) == (5 if kind == "f32" else 6) and (len(floats) == 5 if kind == "f32" else set(floats) <= {kernels[i][0] for i in (0, -2, -1)}), floats
+    assert len(kernels) == KINDS[kind] and (len(floats) == 5 if kind == "f32" else set(floats) <= {kernels[i][0] for i in (0, -2, -1)}), floats
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -61,7 +61,7 @@ def test_no_compiler(tmp_path):
 def test_page():
     """its commands are options that there are, and its warning is what is said"""
     text = PAGE.read_text()
-    options = set(re.findall(r"dnncc .*?(--[a-z]+)=", text)) | set(re.findall(r"(--requantize)=integer", text))
-    assert options == {"--calibrate", "--quantize", "--requantize"}
+    options = set(re.findall(r"dnncc .*?(--[a-z]+)=", text)) | set(re.findall(r"(--requantize|--target)=", text))
+    assert options == {"--calibrate", "--quantize", "--requantize", "--target"}
     known = dnncc.run([dnncc.DNNCC, "--help"]).stdout
     assert all(option in known for option in options)
