@@ -19,7 +19,9 @@
  * both read. Where the window is one position wide, the strip holds only the positions that strides
  * meet, without gaps.
  *
- * With no operations to compute, the same code gathers x (schedule.pack). */
+ * With no operations to compute, the same code gathers x (schedule.pack). Where the multiply
+ * decodes words of bytes of x, the strip holds these as they are decoded, an element for each word,
+ * and the constant around them likewise. */
 #include "ir/tensor/packed_multiply.h"
 #include "ir/tensor/relation.h"
 #include "kernels/kernel_state.h"

@@ -73,8 +73,8 @@ struct multiply_operand {
                                          * tiles. */
         enum multiply_source source;
         const char *decode;             /* function(bits as u32) of one element that is only bits,
-                                         * and neither infinite nor NaN; NULL: the element is a
-                                         * number. */
+                                         * and neither infinite nor NaN, or of a word of bytes,
+                                         * whose result is `word`; NULL: elements are numbers. */
 };
 
 struct multiply {

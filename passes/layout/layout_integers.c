@@ -136,7 +136,7 @@ static bool multiply_floats(struct layout *l, struct op *op)
 void layout_whole(struct layout *l, struct region *region)
 {
         if (!target_engine(l->context->target)->float_schedules)
-                return;
+                return;                 /* Floats would be no faster. */
         for (struct op *op = region->first, *next; op; op = next) {
                 next = op->next;
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
