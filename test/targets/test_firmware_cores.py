@@ -17,6 +17,7 @@ import processor  # noqa: E402
 THUMB = ["cortex-m0", "cortex-m3", "cortex-m4", "cortex-m7", "cortex-m33", "cortex-m55"]
 OTHERS = ["riscv32", "riscv32-f"]
 FEW, MANY = 1, 12                       # seeds of each shape
+pytestmark = pytest.mark.slow
 
 # channels, outputs, window, strides, pads, groups, dilations, extents
 LAYERS = {
