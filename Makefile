@@ -44,10 +44,12 @@ PYTHON_PACKAGES := onnx==1.22.0 onnxruntime==1.32.0 numpy==2.4.6 pytest==9.2.0 p
 
 # After what installs something there is one recursive make, so that its variables see what was installed.
 setup: $(B)/.packages-build
+# tests decode images, too
+PURPOSES_check := check image
 .PRECIOUS: $(B)/.packages-%
 $(B)/.packages-%: packages.sh
 	@mkdir -p $(B)
-	@CC="$(CC)" LOG=$@.log sh packages.sh $*
+	@CC="$(CC)" LOG=$@.log sh packages.sh $(or $(PURPOSES_$*),$*)
 	@touch $@
 # one after another: apt-get waits for no other one
 $(B)/.packages-python: | $(B)/.packages-build

@@ -301,7 +301,7 @@ def test_a_microcontroller(tmp_path, prefix):
         pytest.skip("no arm-none-eabi-gcc")
     onnx.save(models.matmul(8, 8, 8), tmp_path / "net.onnx")
     Project(tmp_path, prefix, HEAD + "dnncc_add_model(net net.onnx MAX_RAM 64K)\n", "Ninja", "-DCMAKE_SYSTEM_NAME=Generic",
-            "-DCMAKE_C_COMPILER=arm-none-eabi-gcc", "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", "-DCMAKE_C_FLAGS=-mcpu=cortex-m4").make()
+            "-DCMAKE_C_COMPILER=arm-none-eabi-gcc", "-DCMAKE_TRY_COMPILE_TARGET_TYPE=STATIC_LIBRARY", "-DCMAKE_C_FLAGS=-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16").make()
     symbols = run("arm-none-eabi-nm", "-u", tmp_path / "build" / "libnet.a")
     assert set(re.findall(r"U (\w+)", symbols)) <= {"memcpy", "memset"}
 

@@ -129,7 +129,7 @@ def test_targets_by_other_names(tmp_path):
     assert len(rows) > 80 and len({said for said, _ in rows}) == len(rows) and not {said for said, _ in rows} & set(names)
     assert {target for _, target in rows if target[0] != "?"} <= set(names)
     assert all(name in names for _, text in rows if text[0] == "?" for name in re.findall("'(.*?)'", text))
-    for said, target in (("avx2", "x86-64-v3"), ("AVX512", "x86-64-v4"), ("sse4", "x86-64"), ("cortex-m4", "generic"), ("sm_90", "cuda-sm_90"), ("H100", "cuda-sm_90"),
+    for said, target in (("avx2", "x86-64-v3"), ("AVX512", "x86-64-v4"), ("sse4", "x86-64"), ("rp2040", "cortex-m0"), ("sm_90", "cuda-sm_90"), ("H100", "cuda-sm_90"),
                          ("pi4", "cortex-a72"), ("Apple Silicon", "apple-m1"), ("avx2,avx512", "x86-64-v3,x86-64-v4")):
         assert call(model, f"--target={said}", "--name=m", "-o", "-").stdout == call(model, f"--target={target}", "--name=m", "-o", "-").stdout != ""
 

@@ -210,14 +210,14 @@ def test_convolved(bias, tmp_path):
 
 
 def test_hostile_text(tmp_path):
-    head = 'dnn 1\nmodule "m"\nfunc @main(%x "x": <4 x i32>, %b "b": <4 x i64>) -> ("y") {\n'
+    head = 'dnn 1\nmodule "m"\nfunc @main(%x "x": <4 x i32>, %b "b": <4 x i64>, %c "c": <4 x i16>) -> ("y") {\n'
     for op, message in (("requantize(%x, %x, %b, %x) shift=64 to=i8 : <4 x i8>", "shift is 64, want 1 to 63"),
                         ("requantize(%x, %x, %b, %x) shift=0 to=i8 : <4 x i8>", "shift is 0, want 1 to 63"),
                         ("requantize(%x, %x, %b, %b) to=i8 : <4 x i8>", "operand even is <4 x i64>, want <4 x i32>"),
                         ("requantize(%x, %x, %b, %x) to=f32 : <4 x f32>", "to is f32, want integers of 8 or 16 bits"),
                         ("requantize(%x, %x, %b, %x) to=i64 : <4 x i64>", "to is i64, want integers of 8 or 16 bits"),
                         ("requantize(%x, %b, %b, %x) to=i8 : <4 x i8>", "operand m is <4 x i64>, want <4 x i32>"),
-                        ("requantize(%x, %x, %x, %x) to=i8 : <4 x i8>", "operand b is <4 x i32>, want <4 x i64>")):
+                        ("requantize(%x, %x, %c, %x) to=i8 : <4 x i8>", "operand b is <4 x i16>, want <4 x i64>")):
         (tmp_path / "program.dnn").write_text(f"{head}  %0 = {op}\n  yield(%0)\n}}\n")
         done = dnncc.run([dnncc.DNNCC, tmp_path / "program.dnn", "--emit=ir", "-o", "-"])
         assert done.returncode == dnncc.INVALID and message in done.stderr, (op, done.stderr)
