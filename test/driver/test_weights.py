@@ -4,8 +4,8 @@ import ctypes
 import hashlib
 import os
 import pathlib
-import re
 import platform
+import re
 import shutil
 import struct
 import sys
