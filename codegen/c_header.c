@@ -366,8 +366,7 @@ static void put_footprint(struct c_writer *w)
         const struct footprint f = footprint_program(w->p);
         int64_t constants = 0;
         for (size_t i = 0; i < w->constant_count; i++)
-                constants += w->constants[i].buffer->extent *
-                             element_info[w->constants[i].buffer->element].bytes;
+                constants += loop_buffer_bytes(w->constants[i].buffer);
         const bool knows_code = !target_vector_bytes(w->target);
         text_add(w->out,
                  "\n/* Also bytes: constants%s; and the stack below the caller of run, at most, by "

@@ -23,11 +23,6 @@
 
 #include "base/sha256.h"
 
-static int64_t bytes_of(const struct loop_buffer *b)
-{
-        return b->extent * element_info[b->element].bytes;
-}
-
 /* ---- places ---- */
 
 static int64_t *program_take(struct c_machine *m, int64_t *place, int64_t bytes)
@@ -46,7 +41,7 @@ static int64_t place_of_constant(struct c_writer *w, struct loop_buffer *root)
         ARENA_GROW(w->arena, m->constants, m->constant_count);
         struct c_machine_constant *c = &m->constants[m->constant_count++];
         c->buffer = root;
-        return *program_take(m, &c->at, bytes_of(root));
+        return *program_take(m, &c->at, loop_buffer_bytes(root));
 }
 
 static void stage(struct c_writer *w, struct c_argument *a, int64_t bytes)
@@ -70,7 +65,7 @@ static void place_argument(struct c_writer *w, struct c_launch *l, int k)
                 !call->offsets || !call->offsets[k] || loop_is_int(call->offsets[k], &moved);
         offset = offset * element_info[root->element].bytes +
                  moved * element_info[call->buffers[k]->element].bytes;
-        a->bytes = bytes_of(parameter);
+        a->bytes = loop_buffer_bytes(parameter);
         if (root->space == SPACE_CONSTANT && known && offset % align == 0) {
                 a->at = place_of_constant(w, root) + offset;
                 a->in_program = true;

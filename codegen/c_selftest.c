@@ -8,19 +8,15 @@
 #include "codegen/c_writer.h"
 
 #include <string.h>
+#include <zlib.h>
 
 enum { SELFTEST_ALIGN = 8 };
-
-static size_t bytes_of(const struct loop_buffer *b)
-{
-        return (size_t)b->extent * (size_t)element_info[b->element].bytes;
-}
 
 static int64_t place_of_output(const struct c_writer *w, int output)
 {
         int64_t at = round_up(w->workspace_size, SELFTEST_ALIGN);
         for (int i = 0; i < output; i++)
-                at += round_up((int64_t)bytes_of(w->outputs[i]), SELFTEST_ALIGN);
+                at += round_up(loop_buffer_bytes(w->outputs[i]), SELFTEST_ALIGN);
         return at;
 }
 
@@ -50,7 +46,8 @@ void c_selftest_header(struct c_writer *w)
 
 /* ---- the check of constants ---- */
 
-/* This is the CRC-32 of IEEE 802.3, as of zlib, four bits at a time. */
+/* Fills in what the printed function, which takes four bits at a time, needs of the CRC-32 of
+ * IEEE 802.3, as zlib has it. */
 static void fill_table(uint32_t table[16])
 {
         for (uint32_t i = 0; i < 16; i++) {
@@ -60,24 +57,18 @@ static void fill_table(uint32_t table[16])
         }
 }
 
-static uint32_t crc_add(const uint32_t table[16], uint32_t crc, unsigned char byte)
-{
-        crc = crc >> 4 ^ table[(crc ^ byte) & 15];
-        return crc >> 4 ^ table[(crc ^ (uint32_t)byte >> 4) & 15];
-}
-
 static uint32_t crc_of_constants(const struct c_writer *w)
 {
-        uint32_t table[16], crc = 0xffffffffu;
-        fill_table(table);
+        uLong crc = crc32(0, NULL, 0);
         for (size_t i = 0; i < w->constant_count; i++) {
                 const struct loop_buffer *b = w->constants[i].buffer;
-                const unsigned char *data = b->data;
-                const size_t size = (size_t)element_info[b->element].bytes;
-                for (size_t k = 0; k < bytes_of(b); k++)
-                        crc = crc_add(table, crc, data[b->splat ? k % size : k]);
+                const size_t size = (size_t)element_info[b->element].bytes,
+                             count = b->splat ? (size_t)b->extent : 1;
+                for (size_t k = 0; k < count && b->data; k++)
+                        crc = crc32_z(crc, b->data,
+                                      b->splat ? size : (size_t)loop_buffer_bytes(b));
         }
-        return ~crc;
+        return (uint32_t)crc;
 }
 
 /* Prints the helpers: their names are in names[2]. */
@@ -184,8 +175,8 @@ void c_selftest(struct c_writer *w, struct text *out)
         put_condition(w, "status != 0", "status");
         for (int i = 0; i < w->output_count; i++) {
                 c_put(w, "if (%s(&memory[%lld]," C_SOFT "%s," C_SOFT "%zu) != 0) {", names[1],
-                      (long long)place_of_output(w, i),
-                      c_use(w, w->options->selftest->outputs[i]), bytes_of(w->outputs[i]));
+                      (long long)place_of_output(w, i), c_use(w, w->options->selftest->outputs[i]),
+                      (size_t)loop_buffer_bytes(w->outputs[i]));
                 c_end(w);
                 c_line(w, "        return %s;", c_macro(w, "ERROR_SELFTEST"));
                 c_line(w, "}");

@@ -26,11 +26,6 @@ static int kept_count(const struct c_writer *w)
         return w->p->extent_count - loop_first_kept(w->p);
 }
 
-static int64_t bytes_of(const struct loop_buffer *b)
-{
-        return b->extent * element_info[b->element].bytes;
-}
-
 static const char *struct_name(struct c_writer *w)
 {
         return arena_printf(w->arena, "%s_state", w->options->prefix);
@@ -100,11 +95,11 @@ static void put_struct(struct c_writer *w)
                                                      ? 0
                                                      : STATE_WORD * (1 + kept_count(w))));
                 c_line(w, "%s %s[%lld];         /* %s: \"%s\", the next time from \"%s\" */",
-                       element_info[b->element].c_type, name,
-                       (long long)b->extent, shape_text(w, b),
-                       text_safe(w->arena, b->port, strlen(b->port)),
+                       element_info[b->element].c_type, name, (long long)b->extent,
+                       shape_text(w, b), text_safe(w->arena, b->port, strlen(b->port)),
                        text_safe(w->arena, b->next_port, strlen(b->next_port)));
-                put_padding(w, "after", name, round_up(bytes_of(b), STATE_ALIGN) - bytes_of(b));
+                put_padding(w, "after", name,
+                            round_up(loop_buffer_bytes(b), STATE_ALIGN) - loop_buffer_bytes(b));
         }
         w->indent--;
         c_line(w, "};");
@@ -314,7 +309,7 @@ const char *c_state_describe(struct c_writer *w)
                        element_info[loop_buffer_element(b)].onnx, b->type ? b->type->rank : 0,
                        shapes[i] ? shapes[i] : "NULL", symbols[i],
                        (long long)loop_state_offset(w->p, b),
-                       (long long)bytes_of(b));
+                       (long long)loop_buffer_bytes(b));
         }
         for (int i = loop_first_kept(w->p), word = 1;
              i < w->p->extent_count && !w->dialect->is_device; i++, word++)

@@ -77,8 +77,7 @@ static void count_block(struct walk *w, const struct loop_block *b)
                 if (s->variable)
                         use(w, s->variable);
                 if (s->kind == STMT_ALLOC)
-                        w->arrays += round_up(
-                                s->buffer->extent * element_info[s->buffer->element].bytes, 8);
+                        w->arrays += round_up(loop_buffer_bytes(s->buffer), 8);
                 w->loops += is_loop;
                 w->statements++;
                 if (s->body)

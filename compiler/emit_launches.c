@@ -25,11 +25,6 @@ struct launching {
 
 /* ---- memory ---- */
 
-static int64_t bytes_of(const struct loop_buffer *b)
-{
-        return b->extent * element_info[b->element].bytes;
-}
-
 static void fill(const struct loop_buffer *b, void *data, uint64_t *random)
 {
         for (int64_t k = 0; k < b->extent; k++) {
@@ -52,7 +47,7 @@ static void make_inputs(struct launching *l)
         count = 0;
         for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
                 if (b->space == SPACE_INPUT) {
-                        void *data = arena_alloc(l->arena, (size_t)bytes_of(b) + 1);
+                        void *data = arena_alloc(l->arena, (size_t)loop_buffer_bytes(b) + 1);
                         fill(b, data, &random);
                         l->inputs[count++] = data;
                 }
@@ -79,7 +74,8 @@ static void make_memory(struct launching *l)
         number_buffers(l);
         for (struct loop_buffer *b = l->p->buffers; b; b = b->next)
                 if (is_held(b))
-                        l->memory[b->number] = arena_alloc(l->arena, (size_t)bytes_of(b) + 1);
+                        l->memory[b->number] =
+                                arena_alloc(l->arena, (size_t)loop_buffer_bytes(b) + 1);
                 else if (b->space == SPACE_INPUT)
                         l->memory[b->number] = (void *)(uintptr_t)l->inputs[inputs++];
 }
@@ -164,10 +160,11 @@ static bool write_launch(struct launching *l, struct loop_stmt *call, FILE *out)
                         loop_buffer_root(call->buffers[k], NULL)->space == SPACE_CONSTANT;
                 const void *content =
                         f->buffers[k]->access & ACCESS_IN ? part_of(l, call, k) : NULL;
-                arguments[k].content = arguments[k].constant || !content
-                                               ? content
-                                               : arena_copy(l->arena, content,
-                                                            (size_t)bytes_of(f->buffers[k]) + 1);
+                arguments[k].content =
+                        arguments[k].constant || !content
+                                ? content
+                                : arena_copy(l->arena, content,
+                                             (size_t)loop_buffer_bytes(f->buffers[k]) + 1);
         }
         bool after = !l->run->diag.errors && run_part(l, call, call->next);
         for (int k = 0; k < f->buffer_count && after; k++)

@@ -8,11 +8,6 @@
 #include "ir/loop/fail_codes.h"
 #include "ir/loop/loop_build.h"
 
-static size_t bytes_of(const struct loop_buffer *b)
-{
-        return (size_t)b->extent * (size_t)element_info[b->element].bytes;
-}
-
 /* Returns what keeps a program from being tested so, or NULL. */
 static const char *untested(const struct loop_program *p)
 {
@@ -65,7 +60,7 @@ bool selftest_add(struct run *run, struct print_selftest *test)
                         in++;
                 } else if (b->space == SPACE_OUTPUT) {
                         ports[inputs + out] = b;
-                        got[out++] = arena_alloc(arena, bytes_of(b) + 1);
+                        got[out++] = arena_alloc(arena, (size_t)loop_buffer_bytes(b) + 1);
                 }
         struct interp *interp = interp_new(p, false, (uint64_t)run->context.limits.total_bytes,
                                            &run->diag);

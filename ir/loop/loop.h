@@ -460,6 +460,11 @@ static inline int loop_scalar_count(const struct loop_stmt *s)
 
 enum { STORAGE_ALIGN = 16 };            /* Every buffer in the workspace begins and ends at
                                          * multiples of this many bytes. */
+static inline int64_t loop_buffer_bytes(const struct loop_buffer *b)
+{
+        return b->extent * element_info[b->element].bytes;
+}
+
 static inline int64_t storage_bytes(int64_t bytes) { return round_up(bytes, STORAGE_ALIGN); }
 
 enum { REGIONS_MAX = 16, EXTENTS_MAX = 256 };

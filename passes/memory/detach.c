@@ -82,11 +82,6 @@ static void note_touch(const struct touch *t, void *context)
         r->list[r->count++] = *t;
 }
 
-static int64_t bytes_of(const struct loop_buffer *b)
-{
-        return b->extent * element_info[b->element].bytes;
-}
-
 /* Do statements that touch bytes start..end alone all come before, or all behind, those that touch
  * more? *at: the first statement of the later ones; *joins: those that touch the part alone come
  * first. */
@@ -126,7 +121,7 @@ static bool is_known(const struct detaching *d, const struct loop_buffer *view)
 static int by_place(const void *x, const void *y)
 {
         const struct part *a = x, *b = y;
-        int64_t p = bytes_of(a->view), q = bytes_of(b->view);
+        int64_t p = loop_buffer_bytes(a->view), q = loop_buffer_bytes(b->view);
         if (a->joins != b->joins)
                 return a->joins ? -1 : 1;
         return p != q ? ((p < q) == a->joins ? -1 : 1) : a->view->number - b->view->number;
@@ -309,7 +304,7 @@ static int64_t detach_all(struct detaching *d, const bool *set)
                 if (set[i]) {
                         prepare(d, &d->parts[i]);
                         detach(d, &d->parts[i]);
-                        copied += bytes_of(d->parts[i].view);
+                        copied += loop_buffer_bytes(d->parts[i].view);
                 }
         return copied;
 }
@@ -367,8 +362,8 @@ static void sort_by_size(struct detaching *d)
         d->by_size = arena_array(d->arena, (size_t)d->part_count, sizeof *d->by_size);
         for (int i = 0; i < d->part_count; i++) {
                 int at = i;
-                for (;
-                     at && bytes_of(d->parts[d->by_size[at - 1]].view) < bytes_of(d->parts[i].view);
+                for (; at && loop_buffer_bytes(d->parts[d->by_size[at - 1]].view) <
+                                     loop_buffer_bytes(d->parts[i].view);
                      at--)
                         d->by_size[at] = d->by_size[at - 1];
                 d->by_size[at] = i;
