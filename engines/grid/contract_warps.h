@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* This declares the tile of convolve_packed in fragments of warps (contract_warps.c), as the choice
+/* This declares the tile of convolve_packed in fragments of warps (warp_tile.c), as the choice
  * of a schedule asks for it. */
 #ifndef ENGINES_GRID_CONTRACT_WARPS_H
 #define ENGINES_GRID_CONTRACT_WARPS_H

@@ -35,12 +35,25 @@ static bool begins_at_zero(const struct loop_stmt *loop)
         return loop_is_int(loop->a, &from) && from == 0;
 }
 
+static bool is_itself(const struct loop_stmt *set, int operand)
+{
+        const struct loop_expr *e = set->a->args[operand];
+        return e->op == LOOP_VARIABLE && e->variable == set->variable;
+}
+
+/* Is a term added to the variable itself? */
+static bool is_sum(const struct loop_stmt *s)
+{
+        return s->kind == STMT_SET && s->a->op == LOOP_ADD &&
+               is_itself(s, 0) != is_itself(s, 1);
+}
+
 /* Does the body hold values and sums of terms only? */
 static bool is_of_sums(const struct loop_block *body)
 {
         int sums = 0;
         for (const struct loop_stmt *s = body->first; s; s = s->next) {
-                if (s->kind != STMT_LET && (s->kind != STMT_SET || s->a->op != LOOP_ADD))
+                if (s->kind != STMT_LET && !is_sum(s))
                         return false;
                 sums += s->kind == STMT_SET;
         }
@@ -123,12 +136,10 @@ static int take_values(struct arena *arena, const struct grid_nest *n, struct lo
                                 put_let(arena, values, s->variable, s->a);
                         if (s->kind != STMT_SET)
                                 continue;
-                        const bool right = s->a->args[0]->op == LOOP_VARIABLE &&
-                                           s->a->args[0]->variable == s->variable;
                         terms[count] = (struct term){
                                 s, loop_variable_new(arena, "term", s->variable->type, VARIABLE_LET)
                         };
-                        put_let(arena, values, terms[count++].value, s->a->args[right]);
+                        put_let(arena, values, terms[count++].value, s->a->args[is_itself(s, 0)]);
                 }
         return count;
 }

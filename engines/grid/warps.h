@@ -96,6 +96,12 @@ struct loop_expr *warps_iteration(struct warps *w, struct loop_expr *i);
 /* Returns the residual: a value of the results' shape in memory that the epilogue reads element by
  * element; NULL where there is none. */
 const struct value *warps_added(const struct op *op);
+/* Makes the tile one without whole rows: only the blocks of its parts are a cluster, if they can
+ * be. */
+void warp_tile_apart(struct warp_tile *t, const struct target *target);
+/* Returns the words of a block of channels, including those of a row of the window where these
+ * count as channels. */
+int64_t warps_inner_words(const struct op *op);
 /* Starts the copies of the first `count` iterations, a batch for each. */
 void warps_copy_first(struct warps *w, int64_t count);
 
