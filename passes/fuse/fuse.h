@@ -28,7 +28,7 @@ bool fuse_is_halo(const struct op *op);
 /* A border is a halo around positions that every contraction reads directly: where blocks of warps
  * multiply, they know where zeros are, and nothing is stored. */
 bool fuse_is_border(const struct op *op);
-/* Does a pad surround what one contraction decodes, word by word, into memory of its own
+/* Does a pad surround only what contractions decode, word by word, into memory of their own
  * (kernels/prologue.c)? Then that memory alone holds what is around it. */
 bool fuse_is_decoded(const struct op *op, const struct target *target);
 /* A moved border surrounds a value that a reshape and a transpose move, element by element, and

@@ -89,15 +89,18 @@ bool fuse_is_decoded(const struct op *op, const struct target *target)
 {
         int64_t lows[RANK_MAX];
         double number;
-        if (!halo_lows(op, lows, &number) || !value_has_one_use(op_result(op)) ||
-            !op_is_static(op) || !is_contracted(op_result(op)->uses))
+        if (!halo_lows(op, lows, &number) || !op_is_static(op))
                 return false;
-        const struct op *user = op_result(op)->uses->user;
-        if (user->code != OP_convolve_packed || user->region != op->region)
-                return false;
-        const struct multiply *m = packed_multiply(user, target, SUMS_IN_VECTORS);
+        for (const struct use *u = op_result(op)->uses; u; u = u->next) {
+                const bool packed = is_contracted(u) && u->user->code == OP_convolve_packed &&
+                                    u->user->region == op->region;
+                const struct multiply *m =
+                        packed ? packed_multiply(u->user, target, SUMS_IN_VECTORS) : NULL;
+                if (!m || !m->x.decode)
+                        return false;
+        }
         const int last = op_result(op)->type->rank - 1;
-        return m && m->x.decode && relation_keeps(op, 0, 0) && relation_keeps(op, 0, 1) &&
+        return op_result(op)->uses && relation_keeps(op, 0, 0) && relation_keeps(op, 0, 1) &&
                relation_keeps(op, 0, last);
 }
 

@@ -635,7 +635,9 @@ bool layout_convolve(struct layout *l, struct op *op)
         int group = whole_group(&c);
         struct neighbours near = { 0 };
         const bool nears = few && layout_wants_neighbours(l, op, group);
-        if (nears && layout_neighbours(l, op, c.w, group, &near)) {
+        if (nears) {
+                if (!layout_neighbours(l, op, c.w, group, &near))
+                        near.x = NULL;
                 c.w = near.w;
                 c.strides = near.strides;
                 c.dilations = near.dilations;

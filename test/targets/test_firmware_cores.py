@@ -89,15 +89,16 @@ def cases():
     for k, name in enumerate(LAYERS):
         for seed in range(MANY):
             few = seed < FEW
-            target = THUMB[(k + seed) % len(THUMB)]
-            yield pytest.param(name, seed, target, id=f"{name}-{seed}-{target}", marks=[] if few else pytest.mark.long)
+            target, unsigned = THUMB[(k + seed) % len(THUMB)], (k + k // 4 + seed) % 2 == 1
+            label = f"{name}-{'u8' if unsigned else 'i8'}-{seed}-{target}"
+            yield pytest.param(name, seed, unsigned, target, id=label, marks=[] if few else pytest.mark.long)
 
 
-@pytest.mark.parametrize("name,seed,target", list(cases()))
-def test_layers(name, seed, target, tmp_path):
+@pytest.mark.parametrize("name,seed,unsigned,target", list(cases()))
+def test_layers(name, seed, unsigned, target, tmp_path):
     """the same bytes as plain C makes by integers; those of the model's floats are at most one apart"""
     processor.require(target)
-    model, inputs = layer(name, seed, seed % 2 == 1)
+    model, inputs = layer(name, seed, unsigned)
     path = saved(model, tmp_path)
     plain = results(path, inputs, "generic", tmp_path / "plain", "--requantize=integer")
     ours = results(path, inputs, target, tmp_path / "ours")
@@ -118,6 +119,34 @@ def test_passes(name, tmp_path):
         said = dnncc.checks(done)
         assert done.returncode == 0 and len(said) > 30 and not any("differ" in line for line in said), done.stderr
         assert not re.search(r"\bfloat\b", re.sub(r"/\*.*?\*/", "", source(tmp_path / "m.onnx", target, tmp_path), flags=re.S))
+
+
+def test_borders(tmp_path):
+    """what two layers read with the same border is stored without it, and each decodes it with it"""
+    processor.require("cortex-m4")
+    model, inputs = layer("sixteen", 1, False)
+    twin = onnx.NodeProto()
+    twin.CopyFrom(model.graph.node[0])
+    first = onnx.NodeProto()
+    first.CopyFrom(model.graph.node[0])
+    for node, x, y in ((first, "x0", "x1"), (model.graph.node[0], "x1", "y"), (twin, "x1", "z")):
+        node.input[0], node.output[0] = x, y
+        node.input[6], node.input[7] = "x0_s", "x0_z"
+        node.input[1], node.input[2] = "x0_s", "x0_z"
+    weights = next(i for i in model.graph.initializer if i.name == "a_w")
+    model.graph.initializer.append(numpy_helper.from_array(np.roll(numpy_helper.to_array(weights), 1), "c_w"))
+    twin.input[3] = "c_w"
+    del model.graph.node[1:]
+    model.graph.node.insert(0, first)
+    model.graph.node.append(twin)
+    shape = model.graph.input[0].type.tensor_type.shape
+    del model.graph.output[:], model.graph.value_info[:]
+    model.graph.output.extend(helper.make_tensor_value_info(name, TensorProto.INT8, [d.dim_value for d in shape.dim]) for name in "yz")
+    path = saved(model, tmp_path)
+    for got, want in zip(results(path, inputs, "cortex-m4", tmp_path / "m4"), results(path, inputs, "generic", tmp_path / "c", "--requantize=integer"), strict=True):
+        np.testing.assert_array_equal(got, want)
+    text = dnncc.run([dnncc.DNNCC, path, "--target=cortex-m4", "--emit=ir", "-o", "-"]).stdout
+    assert len(re.findall(r"^    %\d+ = pad\(", text, re.M)) == 2 and re.findall(r"^  %\d+ = pad\((%\w+)", text, re.M) == ["%x0"], text
 
 
 def source(model, target, folder, *options):
