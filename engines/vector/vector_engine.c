@@ -45,7 +45,8 @@ static const struct lowering lowerings[] = {
 
 static bool fits(const struct target *target)
 {
-        return target_vector_bytes(target) > 0 && target_vector_registers(target) > 0;
+        enum { WORD = 4 };
+        return target_vector_bytes(target) > WORD && target_vector_registers(target) > 0;
 }
 
 const struct engine engine_vector = {

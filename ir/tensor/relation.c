@@ -357,6 +357,7 @@ unsigned relation_depends(const struct op *op, int operand)
 {
         struct relation r;
         unsigned depends = 0;
+        const bool free = op_info[op->code].traits & TRAIT_FREE;
         if (!relation_of(op, operand, &r) || r.in_order)
                 return ~0u;
         for (int k = 0; k < operand_type(op, operand)->rank; k++) {
@@ -367,6 +368,9 @@ unsigned relation_depends(const struct op *op, int operand)
                 else if (a->from >= 0)
                         depends |= 1u << a->from;
                 else if (a->kind == ALONG_SOME)
+                        depends = ~0u;
+                /* Of a window one element is moved: which one, other dimensions say. */
+                if (a->kind == ALONG_AFFINE && a->window > 1 && free)
                         depends = ~0u;
         }
         return depends;

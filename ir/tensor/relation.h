@@ -17,9 +17,10 @@
  *   gather(x, t, axis=0)                 i, j              x: by t[i], j
  *                                                          t: i
  *
- * It is exact but for `all` and `some`, which may name more elements than are needed. Indices
- * outside the operand are no elements: in a window they do not count, in a pad a value stands for
- * them, and in a concat another operand has them. */
+ * It is exact but for `all`, `some` and the windows of operations that move elements (neighbours),
+ * which may name more elements than are needed. Indices outside the operand are no elements: in a
+ * window they do not count, in a pad a value stands for them, and in a concat another operand has
+ * them. */
 #ifndef IR_TENSOR_RELATION_H
 #define IR_TENSOR_RELATION_H
 

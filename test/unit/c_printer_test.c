@@ -342,7 +342,7 @@ static void handsome_text(void **state)
         print(p, "model");
         const char *c = slurp("model.c"), *kernel = strstr(c, "static KERNEL void conv(");
         const char *want =
-                "static KERNEL void conv(const f32 *restrict x, const f32 *restrict w, f32 *restrict y)\n{\n"
+                "static KERNEL void conv(const f32 *RESTRICT x, const f32 *RESTRICT w, f32 *RESTRICT y)\n{\n"
                 "        for (ptrdiff_t m = 0; m < 8; m++) {\n"
                 "                for (ptrdiff_t i = 0; i < 784; i++) {\n"
                 "                        float sum = 0.0f;\n"
@@ -552,7 +552,7 @@ static void equal_constants_are_one(void **state)
                 "    store %y[%i] = %a[%i] + %b[%i] + %c[%i]\n  }\n}\nmain {\n  call @add(@one, @two, @three, @y)\n}\n");
         print(p, "model");
         const char *c = slurp("model.c");
-        assert_non_null(strstr(c, "static const float one[3] = { 1.5f, 2.5f, 3.5f };"));
+        assert_non_null(strstr(c, "static const MODEL_CONST float one[3] = { 1.5f, 2.5f, 3.5f };"));
         assert_null(strstr(c, " two[3]"));
         assert_null(strstr(c, "idle"));
         assert_non_null(strstr(c, "add(one, one, three, y);"));

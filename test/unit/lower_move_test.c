@@ -443,7 +443,7 @@ static void test_neighbours(void **state)
                 struct array a = array_random(x, TYPE(x, E_I8, ROWS, POSITIONS, 1), -99, 99);
                 struct attr *at = attrs(x, OP_neighbours);
                 attr_set(at, OP_neighbours, "count", count);
-                struct value *y = apply(x, OP_neighbours, at, NULL, 1, input(x, a));
+                struct value *y = apply(x, OP_neighbours, at, NULL, 1, input(x, a), NULL, NULL);
                 struct array want = array_new(x, y->type);
                 const int64_t made = POSITIONS - count + 1;
                 for (int64_t i = 0; i < ROWS * made * count; i++)

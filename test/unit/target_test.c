@@ -228,10 +228,20 @@ static const char *operation_text(const struct c_spelling *row)
                             info->text);
 }
 
-static const char *call_text(const struct c_spelling *row)
+/* the function that a row is for: of its element, or whose result is of that alone (words that are decoded) */
+static const struct loop_function *function_of(const struct c_spelling *row)
 {
         const struct loop_function *f = loop_library_find(library, row->function, (enum element)row->element);
+        for (const struct loop_function *g = loop_library_first(library); g && !f; g = g->next)
+                if (!strcmp(g->name, row->function) && g->result.element == row->element)
+                        f = g;
         assert_non_null(f);
+        return f;
+}
+
+static const char *call_text(const struct c_spelling *row)
+{
+        const struct loop_function *f = function_of(row);
         if (!strcmp(row->function, "scale"))      /* of such alone */
                 return "scale(1.0 + min(abs($a), 1.0), round(select($b < 150.0, select($b > -150.0, $b, -7.0), 9.0)))";
         if (row->scalar)
@@ -301,7 +311,7 @@ static void add_row(struct source *s, const struct target *t, const struct c_spe
         else if (row->op == LOOP_BITCAST)
                 add(s, lanes, e, text_of(row->to), arena_printf(arena, "bits_%s($a)", text_of(row->to)));
         else if (row->op == LOOP_CALL)
-                add(s, lanes, e, e, call_text(row));
+                add(s, lanes, text_of((enum element)function_of(row)->scalars[0]->type.element), e, call_text(row));
         else if (row->op == LOOP_SELECT)
                 add(s, lanes, e, e, row->element == E_BOOL ? "select($m, $b, $c)" : "select($m, $a, $b)");
         else if (row->op == LOOP_LANE && element_info[row->element].compute != row->element)     /* no more than stored */
@@ -322,6 +332,11 @@ static void add_row(struct source *s, const struct target *t, const struct c_spe
                 add(s, lanes, "i8", e,
                     arena_printf(arena, "%s(%%at<#>[%%n], splat<#>(lane(%%b<%d u32 of 4>[%%n / 4], %d)), %%c<# u32 of 4>[%%n / 2])",
                                  row->function, MULTIPLY_LANES, row->lane - 1));
+        else if (row->op == CAN_SATURATE)
+                for (int shift = 0; shift < 32; shift += 31)
+                        add(s, lanes, e, e,
+                            arena_printf(arena, "min(max($a >> %d, -%lld), %lld)", shift, 1LL << (row->level - 1),
+                                         (1LL << (row->level - 1)) - 1));
         else if (row->op == CAN_FMA_LESS)
                 add(s, lanes, e, e, "fma($a, $b, -$c)");
         else if (row->op == CAN_FMA_FROM)
@@ -586,7 +601,7 @@ static void nearest_targets(void **state)
 static void test_engines(void **state)
 {
         (void)state;
-        static const struct engine *const able[] = { &engine_stream, &engine_commands, &engine_grid, &engine_tile, &engine_vector,
+        static const struct engine *const able[] = { &engine_stream, &engine_commands, &engine_grid, &engine_tile, &engine_vector, &engine_words,
                                                      &engine_scalar };
         for (int i = 0; target_at(i); i++) {
                 const struct target *t = target_at(i);
