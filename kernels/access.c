@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ir/target/schedule.h"
 #include "ir/tensor/relation.h"
 
 /* Returns the module of v; NULL: it is a constant. */
@@ -127,11 +128,19 @@ static bool is_inside(const struct region *region, const struct value *v)
         return region && v->kind == VALUE_RESULT && v->op->region == region;
 }
 
+/* Is v computed row by row into a circular buffer of the kernel, from which it is then read? */
+static bool is_circular(const struct value *v)
+{
+        const struct schedule_circular *words =
+                v->kind == VALUE_RESULT ? schedule_circular(v->op->schedule) : NULL;
+        return words && words->circular;
+}
+
 static bool read_through(const struct region *region, struct value *v, bool pads,
                          struct access *access)
 {
         struct relation r;
-        if (!is_inside(region, v)) {
+        if (!is_inside(region, v) || is_circular(v)) {
                 access->value = v;
                 row_major(v, access);
                 return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;

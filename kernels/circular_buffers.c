@@ -36,6 +36,7 @@
 
 #include "base/size.h"
 #include "ir/target/schedule.h"
+#include "kernels/circular_tiles.h"
 #include "kernels/needs.h"
 
 /* Rows of the result are its dimension SPATIAL + ROWS. */
@@ -63,6 +64,7 @@ struct circular_buffer {
         struct loop_variable *made;     /* This many rows are computed so far. */
         struct loop_expr *reach;        /* By the end of this iteration this many rows must be
                                          * computed, clamped to the rows of the value. */
+        struct circular_tiles tiles;    /* Its rows are computed in tiles, if tiles.state is set. */
 };
 
 struct circular_buffers {
@@ -74,6 +76,8 @@ struct circular_buffers {
                                          * 0: all. */
         double scale[AXES];
         const struct op *obstacle;
+        struct loop_buffer *strip;      /* All buffers' tiles share this strip; NULL: none has
+                                         * one. */
 };
 
 static bool is_circular(const struct op *op)
@@ -397,7 +401,20 @@ static double count_again(const struct circular_buffers *r)
         return again;
 }
 
-bool circular_cost(const struct op *fusion, struct circular_cost *cost, const struct op **obstacle)
+/* Returns the bytes of the strip that all tiles share. Patches have no tiles. */
+static int64_t strip_bytes(const struct circular_buffers *r, const struct region *region,
+                           const struct target *target)
+{
+        int64_t most = 0;
+        for (const struct op *op = r->patch ? NULL : region->first; op; op = op->next) {
+                int64_t bytes = circular_tiles_strip(op, target);
+                most = bytes > most ? bytes : most;
+        }
+        return most ? storage_bytes(most) : 0;
+}
+
+bool circular_cost(const struct op *fusion, const struct target *target,
+                   struct circular_cost *cost, const struct op **obstacle)
 {
         struct circular_buffers r;
         const struct kernel_request request = { .region = fusion->code == OP_fusion
@@ -417,6 +434,7 @@ bool circular_cost(const struct op *fusion, struct circular_cost *cost, const st
                                 storage_bytes(circular_elements(&r.list[i]) *
                                               element_info[r.list[i].value->type->element].bytes);
         }
+        cost->bytes += strip_bytes(&r, request.region, target);
         cost->again = count_again(&r);
         return true;
 }
@@ -495,11 +513,30 @@ static void write_columns(struct emit *e, struct circular_buffers *r, struct loo
         }
 }
 
+/* Prepares the tiles of buffer number i, or of the kernel's result. */
+static void find_tiles(struct emit *e, struct circular_buffers *r, int i,
+                       const struct region *region, struct loop_buffer *whole)
+{
+        struct circular_buffer *circular = &r->list[i];
+        const bool is_result = i + 1 == r->count;
+        circular->tiles = (struct circular_tiles){ .value = circular->value,
+                                                   .before = i ? r->list[i - 1].value : NULL,
+                                                   .at = is_result ? NULL : &circular->at,
+                                                   .whole = is_result ? whole : NULL,
+                                                   .strip = &r->strip };
+        if (!r->patch)
+                circular_tiles_prepare(&circular->tiles, e, region);
+}
+
 /* Writes a row of a value (with patches, its columns in the patch) into its circular buffer, or
  * into `whole` for the kernel's result. */
-static void write_row(struct emit *e, const struct circular_buffer *circular,
+static void write_row(struct emit *e, struct circular_buffer *circular,
                       struct loop_buffer *whole, struct loop_expr *image, struct loop_expr *row)
 {
+        if (circular->tiles.state) {
+                circular_tiles_row(&circular->tiles, image, row);
+                return;
+        }
         static const char *const names[] = { "n", "c", "row", "column", "i4", "i5" };
         const struct type *t = circular->value->type;
         struct loop_expr *index[RANK_MAX];
@@ -572,8 +609,11 @@ bool circular_kernel(struct emit *e, const struct kernel_request *request,
         struct loop_expr *row =
                 emit_for(e, "y_row", emit_int(e, -r->before), emit_int(e, last->rows));
         write_reach(e, r, row);
-        for (int i = 0; i + 1 < r->count; i++)
+        for (int i = 0; i + 1 < r->count; i++) {
+                find_tiles(e, r, i, request->region, NULL);
                 write_circular(e, &r->list[i], image);
+        }
+        find_tiles(e, r, r->count - 1, request->region, buffer);
         if (r->before)
                 emit_if(e, emit_op_int(e, LOOP_GE, row, 0));
         write_row(e, last, buffer, image, row);

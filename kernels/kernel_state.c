@@ -375,9 +375,7 @@ static bool write_tasks(struct kernel_state *s)
         return good;
 }
 
-/* Has v an element that is stored in vectors of as many lanes as f32's? An epilogue makes floats of
- * the sums, or small integers where it quantizes them. */
-static bool can_store(const struct value *v)
+bool state_can_store(const struct value *v)
 {
         enum element e = v->type->element;
         return e == E_F32 || element_is_small(e) ||
@@ -517,16 +515,16 @@ bool state_begin(struct kernel_state *s, struct emit *e, const struct region *re
                                                            schedule_has_word(op_info[op->code].name,
                                                                              WORD_wide)));
         bool vectors = (s->lanes > 1 && s->multiply) || target_engine(target)->single_sums;
-        return (vectors || s->grid) && can_store(op_operand(op, 0)) && can_store(op_result(op)) &&
-               !type_is_empty(op_operand(op, 0)->type);
+        return (vectors || s->grid) && state_can_store(op_operand(op, 0)) &&
+               state_can_store(op_result(op)) && !type_is_empty(op_operand(op, 0)->type);
 }
 
 bool state_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
                   struct loop_buffer *buffer)
 {
         struct kernel_state common;
-        if (!state_begin(&common, e, request->region, op) || !can_store(request->results[0]) ||
-            !find_access(&common, request->results[0]))
+        if (!state_begin(&common, e, request->region, op) ||
+            !state_can_store(request->results[0]) || !find_access(&common, request->results[0]))
                 return false;
         common.ys = buffer;
         struct kernel_state *s = kernels_prepare(&common);

@@ -62,6 +62,15 @@ struct kernel_state {
                                          * not the kernel's result. */
         struct prologue *prologue;      /* Computes or gathers x in strips, which xs then holds; or
                                          * NULL. */
+        struct loop_buffer *strip;      /* The prologue's memory, which other states of the kernel
+                                         * use before and after; NULL: it has its own. */
+        /* Rows of x lie in a circular buffer, `slot` elements each: row k of x is row slot_first +
+         * k of the buffer's value, and x.stride says nothing of rows. NULL: they do not. Without a
+         * prologue, windows of the row that is written begin at row_start, and from a row of the
+         * window to the next are row_window elements, before the buffer wraps. */
+        const struct emit_circular *slots;
+        int64_t slot, slot_first, row_window;
+        struct loop_expr *row_start;
         bool decoded;                   /* The strips hold words as the multiply decodes them: an
                                          * element of xs is a word, and steps count these. */
         int rank;                       /* x and y have this rank. */
@@ -114,6 +123,11 @@ struct kernel_state *contract_prepare(const struct kernel_state *common);
  * schedule.pack asks to gather it). Returns false where x cannot be computed so. */
 bool prologue_find(struct kernel_state *s);
 bool prologue_has_halo(const struct prologue *p);
+/* Return the value that is computed, and where words of it are decoded from. */
+struct value *prologue_value(const struct prologue *p);
+struct access *prologue_access(struct prologue *p);
+/* Returns the bytes of a strip of one row of positions of a contraction. */
+int64_t prologue_bytes(const struct op *contraction, const struct target *target);
 /* Sets the steps of the spatial dimensions in the prologue's memory. */
 void prologue_spatial(struct kernel_state *s);
 /* Allocates the memory for `blocks` blocks of x, once the tiles are known. */
@@ -135,6 +149,9 @@ bool strips_kernel(struct emit *e, const struct kernel_request *request,
 /* Writes a whole kernel of one contraction. Returns false where it cannot be written so. */
 bool state_kernel(struct emit *e, const struct kernel_request *request, struct op *op,
                   struct loop_buffer *buffer);
+/* Has v an element that is stored in vectors of as many lanes as f32's? An epilogue makes floats of
+ * the sums, or small integers where it quantizes them. */
+bool state_can_store(const struct value *v);
 /* Fills in what the kernel states of all lowerings begin with: the fields up to rank, and the
  * schedule. Returns false where the contraction cannot be scheduled. */
 bool state_begin(struct kernel_state *s, struct emit *e, const struct region *region,

@@ -50,10 +50,14 @@ struct prologue {
                                          * as many words as they are. */
         struct access x;                /* Words are decoded from here. */
         struct loop_expr **index, *at;  /* This index is written, and stored at `at`. */
+        struct loop_expr *slot;         /* The row that is written is this one of the circular
+                                         * buffer. */
         struct lane_part part;
 };
 
 bool prologue_has_halo(const struct prologue *p) { return p->pad; }
+struct value *prologue_value(const struct prologue *p) { return p->value; }
+struct access *prologue_access(struct prologue *p) { return &p->x; }
 
 /* Is the pad one of the spatial dimensions only, with one constant? */
 static bool find_halo(struct prologue *p, struct op *pad)
@@ -145,9 +149,37 @@ void prologue_memory(struct kernel_state *s, int64_t blocks)
         p->size = blocks * p->block;
         s->x.stride[0] = s->x.offset = 0;
         s->x.stride[1] = p->block;
-        s->xs = emit_scratch(s->e, "strip",
-                             s->decoded ? s->multiply->x.word : p->value->type->element,
-                             s->schedule.row_tasks * s->schedule.panel_tasks * p->size);
+        const enum element element = s->decoded ? s->multiply->x.word : p->value->type->element;
+        const int64_t all = s->schedule.row_tasks * s->schedule.panel_tasks * p->size;
+        if (s->strip && s->strip->element == element) {
+                s->xs = s->strip;
+                s->xs->extent = all > s->xs->extent ? all : s->xs->extent;
+                return;
+        }
+        s->xs = emit_scratch(s->e, "strip", element, all);
+}
+
+int64_t prologue_bytes(const struct op *op, const struct target *target)
+{
+        const struct type *x = op_operand(op, 0)->type;
+        const struct multiply *m = op->code == OP_convolve_packed
+                                           ? packed_multiply(op, target, SUMS_IN_VECTORS)
+                                           : NULL;
+        const bool decodes = m && m->x.decode;
+        if (!decodes && (op->code != OP_convolve_packed || x->element != E_F32) &&
+            (op->code != OP_convolve_lanes || x->element != E_F32))
+                return 0;
+        struct relation r;
+        relation_of(op, 0, &r);
+        const int last = x->rank - 1;
+        const struct along rows = r.along[2];
+        int64_t lanes = type_extent(x, last), row = lanes;
+        for (int d = 3; d < last; d++)
+                row *= type_extent(x, d);
+        int64_t size = (((rows.window - 1) * rows.dilation + 1) * row / lanes | 1) * lanes;
+        size *= op->code == OP_convolve_packed ? type_extent(x, 1) : 1;
+        return decodes ? size / m->channels * element_info[m->x.word].bytes
+                       : size * element_info[x->element].bytes;
 }
 
 /* ---- one strip ---- */
@@ -198,9 +230,11 @@ static void write_words(struct kernel_state *s, struct loop_expr **index, struct
         struct prologue *p = s->prologue;
         struct emit *e = s->e;
         struct loop_expr *from = access_start(e, &p->x);
+        if (s->slots)
+                from = plus(e, from, times(e, p->slot, s->slot));
         for (int d = 0; d + 1 < s->rank; d++)
                 from = plus(e, from, state_times(s, index[d], p->x.stride[d], p->x.pitch[d]));
-        struct loop_buffer *x = emit_parameter(e, p->x.value);
+        struct loop_buffer *x = s->slots ? s->slots->buffer : emit_parameter(e, p->x.value);
         struct loop_expr *word = emit_for(e, "word", number(e, 0), number(e, p->stored));
         emit_store(e, s->xs, plus(e, at, word),
                    state_decoded(s, &s->multiply->x, x,
@@ -255,6 +289,11 @@ static bool write_side(struct kernel_state *s, int d, struct loop_expr **index,
         struct loop_expr *here = emit_let(e, "at", plus(e, at, times(e, minus(e, k, from), unit)));
         if (!last)
                 index[2 + d] = side_index(s, side, k);
+        if (!last && s->slots)
+                p->slot = emit_let(e, "slot",
+                                   emit_op_int(e, LOOP_REM,
+                                               plus(e, index[2 + d], number(e, s->slot_first)),
+                                               s->slots->kept));
         bool good = last ? write_position(s, index, k, here)
                          : write_side(s, d + 1, index, number(e, 0),
                                       number(e, p->sides[d + 1].extent), here);

@@ -105,27 +105,45 @@ static void add_row(struct lanes *l, int rows, int columns, struct loop_expr *x_
                            plus(e, w_at, number(e, whole * l->depth)));
 }
 
+/* Sets the variable to where the next row of the window begins: rows of a circular buffer go on at
+ * its front. */
+static void next_slot(struct kernel_state *s, struct loop_variable *slot)
+{
+        struct emit *e = s->e;
+        struct loop_expr *next = plus(e, loop_use(s->arena, slot), number(e, s->row_window)),
+                         *size = number(e, s->slots->kept * s->slot);
+        emit_set(e, slot,
+                 loop_op(s->arena, LOOP_SELECT, emit_op(e, LOOP_LT, next, size), next,
+                         minus(e, next, size)));
+}
+
 static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_at,
                     struct loop_expr *w_at)
 {
         struct kernel_state *s = &l->s;
         struct emit *e = s->e;
+        struct loop_variable *slot = NULL;
         int opened = 0, count = s->spatial_count;
-        bool at_once = s->schedule.unroll >= l->rows * l->columns;
+        bool at_once = s->schedule.unroll >= l->rows * l->columns && !s->row_start;
         int64_t w_step = l->outer * l->rows * l->columns * l->depth;
         for (int d = 0; d + 1 < count && !(at_once && d == count - 2); d++, opened++) {
                 const struct spatial *dimension = &s->spatial[d];
                 w_step /= dimension->window;
+                const bool slots = s->row_start && d == count - 2;
+                slot = slots ? emit_var(e, "slot", LOOP_TYPE(E_INDEX), s->row_start) : NULL;
                 struct loop_expr *k = emit_for(e, "k", number(e, 0), number(e, dimension->window));
-                x_at = emit_let(e, "xi",
-                                plus(e, x_at, state_times(s, k, dimension->x_window,
-                                                          dimension->x_pitch)));
+                struct loop_expr *along = slots ? loop_use(s->arena, slot)
+                                                : state_times(s, k, dimension->x_window,
+                                                              dimension->x_pitch);
+                x_at = emit_let(e, "xi", plus(e, x_at, along));
                 w_at = emit_let(e, "wi", plus(e, w_at, times(e, k, w_step)));
         }
         if (at_once)
                 add_window(l, rows, columns, (int)l->rows, (int)l->columns, x_at, w_at);
         else
                 add_row(l, rows, columns, x_at, w_at);
+        if (slot && l->rows > 1)
+                next_slot(s, slot);
         while (opened-- > 0)
                 emit_end(e);
 }
@@ -168,7 +186,8 @@ static bool write_blocks(struct kernel_state *s, struct loop_expr *from, struct 
         l->block = emit_for(e, "block", first, end);
         l->w_at = emit_let(e, "w_at", times(e, l->block, l->outer * window * l->depth));
         l->resident = NULL;
-        if (s->schedule.unroll >= window && l->outer == 1 && l->depth == s->lanes) {
+        if (s->schedule.unroll >= window && l->outer == 1 && l->depth == s->lanes &&
+            !s->row_start) {
                 struct loop_expr **w = arena_array(s->arena, (size_t)window, sizeof *w);
                 for (int i = 0; i < window; i++)
                         w[i] = load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);

@@ -21,7 +21,8 @@ static bool packed_accepts(const struct fusing *f, const struct op *op, int oper
         int last = op_result(op)->type->rank - 1;
         if (operand == 1)
                 return f->members[op->number].packs;
-        return operand == 0 && (op->code == OP_slice || fusing_is_border(f, op) ||
+        return operand == 0 && (op->code == OP_slice || op->code == OP_neighbours ||
+                                fusing_is_border(f, op) ||
                                 (op->code == OP_transpose && relation_keeps(op, 0, last)));
 }
 

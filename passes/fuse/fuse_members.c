@@ -7,7 +7,7 @@ bool fusing_is_move(const struct fusing *f, const struct op *op)
         if (f->members[op->number].decoded || f->members[op->number].packs)
                 return true;
         switch (op->code) {
-        case OP_broadcast: case OP_iota: case OP_transpose:
+        case OP_broadcast: case OP_iota: case OP_transpose: case OP_neighbours:
                 return true;
         case OP_slice:                  /* A slice with run-time bounds can fail, and then should do
                                          * so once, in a kernel of its own. */

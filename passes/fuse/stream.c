@@ -154,6 +154,12 @@ static bool prepares(const struct op *op)
 static bool is_inner(const struct op *op) { return op->code == OP_reshape || is_kernel(op); }
 static bool is_end(const struct op *op) { return is_kernel(op) && !prepares(op); }
 
+/* Is its result another order of elements that are in memory already? */
+static bool is_view(const struct op *op)
+{
+        return op->code == OP_transpose || op->code == OP_reshape || op->code == OP_neighbours;
+}
+
 /* Builds a kernel of the operations p..q, beside them. What they hand on to each other lies in
  * circular buffers; what only moves elements is read through. */
 static struct op *join(const struct streaming *s, int p, int q)
@@ -167,8 +173,7 @@ static struct op *join(const struct streaming *s, int p, int q)
         struct op *op = joined ? joined->regions[0]->first : NULL;
         for (int i = 0; i < count && op; i++) {
                 struct op *made = mark_inside(kernels[i], &op);
-                if (i + 1 < count && kernels[i]->code != OP_transpose &&
-                    kernels[i]->code != OP_reshape)
+                if (i + 1 < count && !is_view(kernels[i]))
                         circular_mark(made);
         }
         return joined;
@@ -190,11 +195,12 @@ static bool measure(struct streaming *s, int p, int q)
         const struct op *unused = NULL;
         struct circular_cost whole, narrow;
         struct op *joined = join(s, p, q);
-        bool good = joined && circular_cost(joined, &whole, &s->obstacle[p]);
+        bool good = joined && circular_cost(joined, s->context->target, &whole, &s->obstacle[p]);
         if (good) {
                 circular_set_patch(joined, 1);
                 bool patches =
-                        circular_cost(joined, &narrow, &unused) && narrow.bytes < whole.bytes;
+                        circular_cost(joined, s->context->target, &narrow, &unused) &&
+                        narrow.bytes < whole.bytes;
                 int64_t aside = prepared(s, p, q);
                 s->ranges[p][q - p] =
                         (struct range){ aside + whole.bytes,
@@ -252,19 +258,20 @@ static void find_least(struct streaming *s)
 
 /* Finds the widest patches with which the kernel's buffers take no more than `room` bytes. All
  * patches are about as wide. */
-static int64_t widest_patch(struct op *kernel, int64_t room, struct circular_cost *cost)
+static int64_t widest_patch(struct op *kernel, const struct target *target, int64_t room,
+                            struct circular_cost *cost)
 {
         const struct op *unused = NULL;
         int64_t columns = circular_columns(kernel), low = 1, high = columns - 1;
         while (low < high) {
                 int64_t middle = (low + high + 1) / 2;
                 circular_set_patch(kernel, middle);
-                bool fits = circular_cost(kernel, cost, &unused) && cost->bytes <= room;
+                bool fits = circular_cost(kernel, target, cost, &unused) && cost->bytes <= room;
                 *(fits ? &low : &high) = fits ? middle : middle - 1;
         }
         int64_t count = divide_up(columns, low), patch = divide_up(columns, count);
         circular_set_patch(kernel, patch);
-        circular_cost(kernel, cost, &unused);
+        circular_cost(kernel, target, cost, &unused);
         return patch;
 }
 
@@ -282,7 +289,8 @@ static bool try_range(struct streaming *s, int p, int q, struct way *way)
                 struct circular_cost cost;
                 struct op *joined = join(s, p, q);
                 way->patch =
-                        widest_patch(joined, s->enough - bytes_with(s, p, q, prepared(s, p, q)),
+                        widest_patch(joined, s->context->target,
+                                     s->enough - bytes_with(s, p, q, prepared(s, p, q)),
                                      &cost);
                 way->again += cost.again;
                 op_erase(joined);
@@ -322,7 +330,7 @@ static int64_t replace(const struct streaming *s, int p, const struct way *way)
                 return -1;
         if (way->patch) {
                 circular_set_patch(joined, way->patch);
-                circular_cost(joined, &cost, &unused);
+                circular_cost(joined, s->context->target, &cost, &unused);
                 diag_note(s->context->diag,
                           "'%s' runs in patches of %lld columns: %.2f %% of its operations are "
                           "computed again",
