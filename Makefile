@@ -27,7 +27,7 @@ GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all static setup python systems systems-packages cuda browser samples torch install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan bless format bench bench-setup \
+.PHONY: all static setup python systems systems-packages cuda browser samples torch install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan fuzz bless format bench bench-setup \
         boards bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 # A command is said in short, `CC ir/loop/loop.c`; with V=1 as it is, with -s not at all.
@@ -344,7 +344,7 @@ check check-quick check-all: $(B)/.packages-check
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory -j1 python browser samples
 	@$(MAKE) --no-print-directory --keep-going TIER=$(@:check-%=%) check-unit check-docs check-python $(MORE)
-check-all: MORE := check-random asan
+check-all: MORE := check-random asan fuzz
 check-all: systems-packages $(B)/.boards $(B)/.site
 TIER := check
 
@@ -391,8 +391,30 @@ asan: $(B)/.packages-check
 	@$(MAKE) --no-print-directory python
 	@for cc in gcc clang; do \
 	    $(MAKE) --no-print-directory -j$(JOBS) CC=$$cc B=$(B)/asan-$$cc CFLAGS="$(SANITIZE)" all $(B)/asan-$$cc/observe check-unit && \
-	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile test/vta test/sections || exit 1; \
+	    DNNCC=$(abspath $(B))/asan-$$cc/dnncc $(PYTEST) test/driver test/golden test/quantize test/hostile test/fuzz test/vta test/sections || exit 1; \
 	done
+
+# Programs of libFuzzer that look for inputs which the compiler does not survive (test/fuzz). Each runs FUZZ_RUNS times, on one
+# core; what it finds stands in build/fuzz/found.
+FUZZ := import text compile
+FUZZ_RUNS ?= 100000
+FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+FUZZ_SEEDS := $(B)/fuzz/seeds
+fuzz: $(B)/.packages-check
+	@$(MAKE) --no-print-directory -j$(JOBS) all python
+	@$(MAKE) --no-print-directory -j$(JOBS) CC=clang B=$(B)/fuzz CFLAGS="$(FUZZ_FLAGS)" $(FUZZ:%=$(B)/fuzz/fuzz_%)
+	@$(PY) test/fuzz/seeds.py $(B)/dnncc $(FUZZ_SEEDS)
+	@mkdir -p $(B)/fuzz/found
+	@printf '%s\n' $(FUZZ) | xargs -P $(JOBS) -I{} sh -c \
+	    'mkdir -p $(B)/fuzz/corpus/{} && $(B)/fuzz/fuzz_{} -runs=$(FUZZ_RUNS) $(FUZZ_LIMITS) $(B)/fuzz/corpus/{} $(FUZZ_SEEDS)/{} \
+	     >$(B)/fuzz/{}.log 2>&1; code=$$?; tail -3 $(B)/fuzz/{}.log; exit $$code'
+# Seconds of a run, megabytes; messages of the compiler are not shown.
+FUZZ_LIMITS := -timeout=20 -rss_limit_mb=4096 -malloc_limit_mb=1024 -max_len=8192 -close_fd_mask=3 -detect_leaks=0 -entropic=0 -print_final_stats=1 \
+               -artifact_prefix=$(B)/fuzz/found/
+$(B)/fuzz_%: test/fuzz/fuzz_%.c $(B)/libdnncc.a $(wildcard test/fuzz/*.h) test/fuzz/fuzz_run.c test/fuzz/mutate.c
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -fsanitize=fuzzer -Wl,--wrap=exit,--wrap=loop_library_new -o $@ $< test/fuzz/fuzz_run.c test/fuzz/mutate.c \
+	    $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 bless: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all python docs

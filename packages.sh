@@ -21,6 +21,7 @@ check     libcmocka-dev             header   cmocka.h
 check     g++                       command  g++
 check     clang                     command  clang
 check     libclang-rt-14-dev        sanitize clang
+check     strace                    command  strace
 check     pkg-config                command  pkg-config
 check     cmake                     command  cmake
 check     ninja-build               command  ninja

@@ -23,6 +23,17 @@
 
 #include "codegen/cpu.h"
 
+/* Returns the first of an entry's ports, which lie side by side; *own: how many they are. */
+static struct loop_buffer **ports_of(struct loop_buffer **ports, int count, int entry, int *own)
+{
+        while (count && (*ports)->entry < entry)
+                ports++, count--;
+        *own = 0;
+        while (*own < count && ports[*own]->entry == entry)
+                ++*own;
+        return ports;
+}
+
 void c_entry(struct c_writer *w, int entry)
 {
         const struct c_level *l = &w->levels[w->level];
@@ -31,19 +42,8 @@ void c_entry(struct c_writer *w, int entry)
                             ? w->options->prefix
                             : arena_printf(w->arena, "%s_%s", w->options->prefix,
                                            w->p->entries[entry].name);
-        w->inputs = l->inputs;
-        w->outputs = l->outputs;
-        for (int i = 0; i < l->input_count && l->inputs[i]->entry < entry; i++)
-                w->inputs++;
-        for (int i = 0; i < l->output_count && l->outputs[i]->entry < entry; i++)
-                w->outputs++;
-        w->input_count = w->output_count = 0;
-        for (struct loop_buffer **b = w->inputs;
-             b < l->inputs + l->input_count && (*b)->entry == entry; b++)
-                w->input_count++;
-        for (struct loop_buffer **b = w->outputs;
-             b < l->outputs + l->output_count && (*b)->entry == entry; b++)
-                w->output_count++;
+        w->inputs = ports_of(l->inputs, l->input_count, entry, &w->input_count);
+        w->outputs = ports_of(l->outputs, l->output_count, entry, &w->output_count);
 }
 
 bool c_takes_extent(const struct c_writer *w, int i)

@@ -290,7 +290,7 @@ bool emit_report(struct run *run)
         FILE *file = path ? outputs_open(run->outputs, path, &run->diag) : NULL;
         if (file)
                 (report_is_page(run) ? report_page : report_json)(run, file);
-        return file || !path;
+        return (file || !path) && !run->diag.errors;
 }
 
 /* Says at the end of -v what was made, how it is compiled and how it is called. */

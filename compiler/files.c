@@ -18,7 +18,8 @@ static bool fail(struct diag *diag, struct arena *arena, const char *path, const
         return false;
 }
 
-struct output { const char *path, *temporary; FILE *file; struct output *next; };
+/* is_new: there was no such file before. */
+struct output { const char *path, *temporary; FILE *file; bool is_new; struct output *next; };
 struct file_id { dev_t device; ino_t inode; struct file_id *next; };
 struct outputs {
         struct arena *arena;
@@ -90,7 +91,8 @@ FILE *outputs_open(struct outputs *outputs, const char *path, struct diag *diag)
         fchmod(fd, 0666 & ~mask);
         setvbuf(file, arena_alloc(arena, 1 << 16), _IOFBF, 1 << 16);
         struct output *output = ARENA_NEW(arena, struct output);
-        *output = (struct output){ arena_string(arena, path), temporary, file, NULL };
+        *output = (struct output){ arena_string(arena, path), temporary, file,
+                                    lstat(path, &st) != 0, NULL };
         *outputs->end = output;
         outputs->end = &output->next;
         return file;
@@ -116,13 +118,20 @@ static bool same_bytes(const char *path, const char *other)
         return same;
 }
 
+/* Where one cannot be renamed, those that have been are removed again if they are new. */
 static bool rename_all(struct outputs *outputs, struct diag *diag)
 {
         for (struct output *o = outputs->first; o; o = o->next) {
                 if (outputs->if_changed && same_bytes(o->temporary, o->path))
                         remove_temporary(o->temporary);
-                else if (rename(o->temporary, o->path))
-                        return fail(diag, outputs->arena, o->path, strerror(errno));
+                else if (rename(o->temporary, o->path)) {
+                        fail(diag, outputs->arena, o->path, strerror(errno));
+                        for (const struct output *made = outputs->first; made != o;
+                             made = made->next)
+                                if (made->is_new)
+                                        unlink(made->path);
+                        return false;
+                }
                 temporary_forget(o->temporary);
                 o->temporary = NULL;
         }

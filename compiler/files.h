@@ -12,9 +12,10 @@
 #include "base/memory.h"
 
 /* Outputs are written to temporary files beside their destination and renamed together by
- * outputs_commit, in the order they were opened. Until then what was there stays. outputs_discard
- * removes the temporary ones; so does the end of the process, whatever ends it (process.h). A
- * destination that is a link, a folder, a device or one of the inputs is refused. */
+ * outputs_commit, in the order they were opened. Until then what was there stays; where one cannot
+ * be renamed, those of the others that are new are removed again. outputs_discard removes the
+ * temporary ones; so does the end of the process, whatever ends it (process.h). A destination that
+ * is a link, a folder, a device or one of the inputs is refused. */
 struct outputs;
 struct outputs *outputs_new(struct arena *arena);
 /* After this, commit leaves files alone, time stamps and all, whose bytes are those that were there

@@ -8,6 +8,7 @@
  *        "code": [43, 200] } */
 #include "compiler/report.h"
 
+#include <errno.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,9 @@ static char *code_text(struct run *run)
         size_t size = 0;
         apart.options.weights = WEIGHTS_FILE;
         FILE *code = open_memstream(&text, &size), *weights = fopen("/dev/null", "w");
+        if (!code || !weights)
+                diag_error(&apart.diag, EXIT_IO, "cannot write the code of %s: %s",
+                           run->options.report, strerror(errno));
         bool fine = code && weights && emit_code(&apart, "model", code, NULL, weights);
         if (code && fclose(code))
                 fine = false;

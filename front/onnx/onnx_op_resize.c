@@ -153,8 +153,10 @@ static bool resize_axes(struct onnx_import *im, struct onnx_node *n, struct comp
         if (r->count > rank)
                 return onnx_invalid(im, n, "axes has %d values for a tensor of rank %d", r->count,
                                     rank);
-        if (!given || r->count == 0)
+        if (r->count == 0) {            /* All of them, also where the list is there. */
+                given = NULL;
                 r->count = rank;
+        }
         for (int i = 0; i < r->count; i++) {
                 if (!onnx_axis(im, n, given ? given[i] : i, rank, &r->axes[i]))
                         return false;

@@ -123,6 +123,44 @@ def test_each_failing_allocation(shim, tmp_path):
     assert 100 < number < 4999 and set(os.listdir(folder)) == OUTPUTS
 
 
+CALLS = {"openat": "EACCES", "read": "EIO", "write": "ENOSPC", "close": "EIO", "newfstatat": "EACCES", "fcntl": "EIO", "fchmod": "EPERM",
+         "rename": "EIO"}
+
+
+def injected(folder, trace, call, number):
+    """a run whose call of this number fails, and whether there was one"""
+    done = dnncc.run(["strace", "-f", "-o", trace, "-e", f"trace={call}", "-e", f"inject={call}:error={CALLS[call]}:when={number}",
+                      dnncc.DNNCC, DIGITS, "-o", folder / "m.c", "-MD", f"--report={folder}/m.html"])
+    return done, "(INJECTED)" in trace.read_text()
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_each_failing_call(call, tmp_path):
+    """of the system: an error that is said, and no output; or the right ones, where nothing was lost"""
+    trace, folder, whole = tmp_path / "trace", tmp_path / "out", tmp_path / "whole"
+    if not shutil.which("strace") or dnncc.run(["strace", "-o", trace, "true"]).returncode:
+        pytest.skip("strace cannot watch a process here")
+    whole.mkdir()
+    folder.mkdir()
+    failures = number = 0
+    assert injected(whole, trace, call, 60000)[0].returncode == 0
+    right = {path.name: path.read_bytes() for path in whole.iterdir()}
+    for number in range(1, 1000):
+        done, failed = injected(folder, trace, call, number)
+        made = {path.name: path.read_bytes().replace(b"/out/", b"/whole/") for path in folder.iterdir()}
+        if done.returncode == 0:
+            assert made == right, (number, set(made))
+        elif done.returncode != 127 or "loading shared" not in done.stderr:   # the loader's own calls
+            assert done.returncode in (dnncc.IO, dnncc.BUDGET) and "error:" in done.stderr, (number, done)
+            assert not made, (number, set(made), done.stderr)
+            failures += 1
+        for path in folder.iterdir():
+            path.unlink()
+        if not failed:
+            break
+    assert not failed and number > 1 and (failures or call in ("close", "fcntl", "fchmod", "newfstatat"))
+
+
 def test_file_too_large(tmp_path):
     """as with a full disk: an error, where the system's own answer is a signal"""
     done = dnncc.run([dnncc.DNNCC, DIGITS, "-o", tmp_path / "m.c"],
