@@ -8,7 +8,7 @@
     boards.py --target=m4=cortex-m4,m0=generic --kernels   # by board; instructions of each function, too
     boards.py --write=docs/measurements/firmware.md        # make boards
 
-A model is a folder of ../shared/models (DNNCC_MODELS is another place), a name of EXAMPLES below, or a file. Test vectors are its test_data_set_K; where
+A model is a folder of ../shared/models (DNNCC_MODELS is another place), a name of EXAMPLES or ZOO below, or a file. Test vectors are its test_data_set_K; where
 there are none, two seeded ones. The exit code is 1 where bits differ or something failed, and where a tool is missing, which is named."""
 import argparse
 import concurrent.futures
@@ -34,6 +34,7 @@ import dnncc  # noqa: E402
 
 MODELS = pathlib.Path(os.environ.get("DNNCC_MODELS", ROOT.parent / "shared" / "models"))
 EXAMPLES = {"digits": ROOT / "examples" / "digits" / "digits.onnx", "digits_int8": ROOT / "examples" / "vta" / "digits_int8.onnx"}
+ZOO = ["mobilenet_v1_quarter_qdq", "autoencoder_qdq"]       # test/bench/zoo writes them
 SMALL = ["dscnn_kws_int8", "resnet8_int8", "micro_kws_qdq", "micro_kws_qoperator", "mnist_cnn", "micro_kws_fp32", "resnet8_fp32"]
 
 K, M = 1 << 10, 1 << 20
@@ -145,7 +146,16 @@ def done(command, what, **keywords):
 
 # ---- the model: C, ports, vectors, expected bits ----
 
+@functools.lru_cache(maxsize=None)
+def zoo_model(name):
+    sys.path.insert(0, str(ROOT / "test" / "bench"))
+    from zoo import quantized
+    return quantized.build(name)
+
+
 def model_path(name):
+    if name in ZOO:
+        return zoo_model(name)
     return EXAMPLES.get(name) or (pathlib.Path(name) if name.endswith((".onnx", ".dnn")) else MODELS / name / "model.onnx")
 
 
@@ -384,7 +394,7 @@ def page(tables, boards):
 
 def main():
     p = argparse.ArgumentParser(description=__doc__.split("\n")[0], formatter_class=argparse.RawDescriptionHelpFormatter, epilog=__doc__.partition("\n\n")[2])
-    p.add_argument("--models", default=",".join([*EXAMPLES, *SMALL]))
+    p.add_argument("--models", default=",".join([*EXAMPLES, *SMALL, *ZOO]))
     p.add_argument("--boards", default=",".join(WHOLE), help=f"of {', '.join(BOARDS)}")
     p.add_argument("--target", default="generic")
     p.add_argument("--options", default="", help="of dnncc, as a shell would read them")

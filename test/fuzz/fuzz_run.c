@@ -35,9 +35,12 @@ struct loop_library *__real_loop_library_new(struct arena *arena, struct diag *d
 struct loop_library *__wrap_loop_library_new(struct arena *arena, struct diag *diag)
 {
         static struct loop_library *library;
+        static struct arena *kept;
         (void)arena;
-        if (!library)
-                library = __real_loop_library_new(arena_new(), diag);
+        if (!library) {
+                kept = arena_new();
+                library = __real_loop_library_new(kept, diag);
+        }
         return library;
 }
 

@@ -14,8 +14,10 @@
 static const struct loop_library *library_of_all(void)
 {
         static struct loop_library *library;
+        static struct arena *arena;
         if (!library) {
-                library = loop_library_new(arena_new(), &(struct diag){ 0 });
+                arena = arena_new();
+                library = loop_library_new(arena, &(struct diag){ 0 });
                 loop_library_machines(library, machines);
         }
         return library;

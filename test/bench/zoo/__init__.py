@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from . import classifiers, graph, layers, pixels, sequences
+from . import classifiers, graph, layers, pixels, sequences, tiny
 
 FOLDER = pathlib.Path(__file__).resolve().parents[3] / "build" / "zoo"
 
@@ -97,6 +97,8 @@ MODELS = {m.name: m for m in (
     Model("lstm", sequences.lstm, "2 LSTM layers of 512, 32 steps", 4202496, 134217728, (Input("frames", (32, 1, 512)),)),
     Model("recommender", sequences.recommender, "DLRM by concatenation, 26 tables", 13957953, 507648,
           (Input("dense", (1, 13)), Input("sparse", (1, 26), "integers", 0, sequences.TABLES))),
+    Model("mobilenet_v1_quarter", tiny.mobilenet_v1_quarter, "MobileNetV1, a quarter of its channels, 96x96", 213586, 7489664, picture(96)),
+    Model("autoencoder", tiny.autoencoder, "autoencoder of sounds, ten dense layers", 265864, 264192, (Input("frames", (1, tiny.FRAMES)),)),
 )}
 
 

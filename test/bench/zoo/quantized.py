@@ -85,6 +85,8 @@ MODELS = {m.name: m for m in (
     Quantized("resnet50_qdq_s8", "resnet50", "QDQ, s8 by s8, no zero points", "static", (("activations", "QInt8"), SYMMETRIC)),
     Quantized("resnet50_qoperator", "resnet50", "QOperator, u8 by s8", "static", (("form", "QOperator"),)),
     Quantized("mobilenet_v2_qdq", "mobilenet_v2", "QDQ, u8 by s8", "static"),
+    Quantized("mobilenet_v1_quarter_qdq", "mobilenet_v1_quarter", "QDQ, s8 by s8", "static", (("activations", "QInt8"),)),
+    Quantized("autoencoder_qdq", "autoencoder", "QDQ, s8 by s8", "static", (("activations", "QInt8"),)),
     Quantized("bert_base_qdq", "bert_base", "QDQ of products, u8 by s8", "static", (PRODUCTS,)),
     Quantized("bert_base_dynamic", "bert_base", "dynamic, u8 by s8", "dynamic"),
     Quantized("gpt_step_qdq", "gpt_step", "QDQ of products, u8 by s8", "static", (PRODUCTS,)),

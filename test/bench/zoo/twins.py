@@ -49,6 +49,7 @@ def twin(model):
         "gpt_step": {"builder": gpt, "inputs": gpt_inputs(PAST, 1), "weights": None},
         "lstm": {"inputs": (zoo.Input("frames", (STEPS, 1, 512)),)},
         "recommender": {},
+        "autoencoder": {},
     }
     return replace(model, parameters=None, macs=None, **small.get(model.name, {"inputs": picture(model)}))
 
