@@ -91,6 +91,8 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
                 return REMARK_fuse_empty;
         if (at->widens && !widens && operand == 0)
                 return REMARK_fuse_narrow;
+        if (user->code == OP_neighbours)        /* They are words, read as they lie in memory. */
+                return REMARK_fuse_packed;
         if (fuse_is_packed(user) || fusing_is_border(f, user))
                 return packed_accepts(f, op, operand) ? REMARK_fuse_joined : REMARK_fuse_packed;
         if (widens && (at->widens || operand == 0))

@@ -154,6 +154,21 @@ def source(model, target, folder, *options):
     return (folder / "model.c").read_text()
 
 
+@pytest.mark.parametrize("first", [False, True], ids=["bytes", "floats"])
+@pytest.mark.parametrize("name", [name for name in LAYERS if "depthwise" not in name])
+def test_words(name, first, tmp_path):
+    """each convolution reads words of four bytes that lie side by side, also where the input is planes of floats"""
+    model, _ = layer(name, 0, False)
+    if first:
+        port = model.graph.input[0]
+        port.type.tensor_type.elem_type = TensorProto.FLOAT
+        model.graph.node.insert(0, helper.make_node("QuantizeLinear", ["floats", "x0_s", "x0_z"], ["x0"]))
+        port.name = "floats"
+    text = dnncc.run([dnncc.DNNCC, saved(model, tmp_path), "--target=cortex-m4", "--emit=loops", "-o", "-"]).stdout
+    kernels = [kernel for kernel in text.split("\nkernel ")[1:] if "convolve_packed" in kernel.partition("\n")[0]]
+    assert kernels and all("dot_halves(" in kernel for kernel in kernels), text
+
+
 def test_multiplies(tmp_path):
     """what a core has is used, and nothing of its own where another one is meant"""
     path = saved(layer("sixteen", 0, False)[0], tmp_path)
