@@ -72,13 +72,40 @@ static void put_launches(FILE *out, const struct loop_function *kernel, const st
         fputs("]", out);
 }
 
+/* Counts what a call executes (cost/code.h), with nothing known of arguments that main computes. */
+static double counted(const struct run *run, const struct loop_stmt *call, enum code_count what)
+{
+        struct arena *scratch = arena_new();
+        const int count = call->function->scalar_count;
+        struct loop_range *scalars = arena_array(scratch, (size_t)count + 1, sizeof *scalars);
+        for (int i = 0; i < count; i++)
+                scalars[i] = loop_bounds_of(NULL, call->scalars[i]);
+        const double n = code_count(what, run->context.target, call->function, scalars);
+        arena_free(scratch);
+        return n;
+}
+
+/* Do instructions say how long code of the target takes? */
+static bool counts_instructions(const struct run *run)
+{
+        return target_engine(run->context.target)->single_sums;
+}
+
+static void put_counts(FILE *out, const struct run *run, const struct loop_stmt *call)
+{
+        fprintf(out, ", \"instructions\": %.0f, \"loads\": %.0f, \"stores\": %.0f",
+                counted(run, call, COUNT_INSTRUCTIONS), counted(run, call, COUNT_LOADS),
+                counted(run, call, COUNT_STORES));
+}
+
 /* Predicts cycles of a core, roughly: what such code costs or, where there is a schedule, the
  * operations at the full rate of fused multiply-adds, but no less than the bytes at the rate of the
  * second cache. For a stream it is what the model of its machine says, and for a grid's launches
  * what is predicted of them. */
-static double predicted_cycles(const struct loop_function *kernel, bool scheduled,
+static double predicted_cycles(const struct loop_stmt *call, bool scheduled,
                                const struct traffic *t, const struct run *run)
 {
+        const struct loop_function *kernel = call->function;
         const struct target *target = run->context.target;
         double bytes = (double)(t->read + t->written) / rate_l2(target),
                cycles = report_machine_cycles(kernel);
@@ -86,6 +113,10 @@ static double predicted_cycles(const struct loop_function *kernel, bool schedule
                 return cycles;
         if (target_engine(target)->launches)
                 return launched_seconds(kernel, target, is_cold(run)) * target_gpu(target)->clock;
+        if (counts_instructions(run))
+                return counted(run, call, COUNT_INSTRUCTIONS) +
+                       rate_code_load_wait(target) * counted(run, call, COUNT_LOADS) +
+                       rate_code_branch_wait(target) * counted(run, call, COUNT_BRANCHES);
         if (scheduled) {
                 cycles = kernel->flops / (2 * rate_issue(target) * target_lanes(target, E_F32));
         } else {
@@ -104,7 +135,7 @@ static bool is_scheduled(const struct loop_function *kernel)
 double report_call_cycles(const struct run *run, const struct loop_stmt *call)
 {
         const struct traffic t = traffic_of(call);
-        return predicted_cycles(call->function, is_scheduled(call->function), &t, run);
+        return predicted_cycles(call, is_scheduled(call->function), &t, run);
 }
 
 int64_t report_call_bytes(const struct loop_stmt *call)
@@ -153,7 +184,9 @@ static void put_call(FILE *out, const struct loop_stmt *call, int number, int en
                 ", \"flops\": %.0f, \"again\": %.0f, \"read\": %" PRId64 ", \"constants\": %" PRId64
                 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
                 kernel->flops, kernel->again, t.read, t.constants, t.written,
-                predicted_cycles(kernel, schedule, &t, run));
+                predicted_cycles(call, schedule, &t, run));
+        if (counts_instructions(run))
+                put_counts(out, run, call);
         if (target_engine(run->context.target)->launches)
                 put_launches(out, kernel, run->context.target, is_cold(run));
         if (run->bench && run->bench[entry].known)

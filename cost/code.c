@@ -23,6 +23,7 @@
 enum { UNKNOWN_TRIP = 8, DEPTH_MAX = 30 };
 
 struct code {
+        enum code_count count;
         const struct target *target;
         const struct loop_bounds *bounds;
         struct loop_bounds *run;        /* The same, of one run: they follow its iterations. NULL:
@@ -30,6 +31,21 @@ struct code {
 };
 
 static double cost_of_function(const struct code *c, const struct loop_function *f, int depth);
+static double count_expr(const struct code *c, const struct loop_expr *e, int depth);
+static double cost_of_expr(const struct code *c, const struct loop_expr *e, int depth);
+
+/* Returns the cost of beginning a loop, or of a condition; and that of an iteration. */
+static double begin_of(const struct code *c)
+{
+        const bool executes = c->count == COUNT_NONE || c->count == COUNT_INSTRUCTIONS;
+        return executes ? rate_code_loop(c->target) : 0;
+}
+
+static double iteration_of(const struct code *c)
+{
+        const bool executes = c->count == COUNT_NONE || c->count == COUNT_INSTRUCTIONS;
+        return executes ? rate_code_iteration(c->target) : c->count == COUNT_BRANCHES;
+}
 
 /* Returns the cost of a masked load; a masked store costs twice that. */
 static double cost_of_mask(const struct target *t)
@@ -75,6 +91,8 @@ static double cost_of_expr(const struct code *c, const struct loop_expr *e, int 
 {
         if (!e || (e->type.element == E_INDEX && e->type.lanes == 1 && e->op != LOOP_LOAD))
                 return 0;
+        if (c->count)
+                return count_expr(c, e, depth);
         double cost = cost_of_op(c, e, depth);
         for (int i = 0; i < e->arity; i++)
                 cost += cost_of_expr(c, e->args[i], depth);
@@ -82,6 +100,76 @@ static double cost_of_expr(const struct code *c, const struct loop_expr *e, int 
 }
 
 static double cost_of_block(const struct code *c, const struct loop_block *block, int depth);
+
+/* ---- instructions of scalars ----
+ *
+ * A core without vectors that starts one instruction in a cycle: what a C compiler makes of
+ * expressions. Addresses are in loads and stores, conversions of narrow integers too; a product
+ * whose sum is taken is one instruction where the core has that. */
+
+/* Returns how many 32-bit registers a value takes. */
+static double words_of(struct loop_type type)
+{
+        return element_info[type.element].bytes > 4 ? 2 : 1;
+}
+
+static bool is_narrow_with_sign(enum element e)
+{
+        return element_info[e].class == CLASS_SINT && element_info[e].bytes < 4;
+}
+
+/* Returns the instructions of an operation, without its operands. */
+static double instructions_of(const struct code *c, const struct loop_expr *e, int depth)
+{
+        const struct target *t = c->target;
+        const enum element element = e->arity ? e->args[0]->type.element : e->type.element;
+        switch (e->op) {
+        case LOOP_LITERAL: case LOOP_VARIABLE: case LOOP_TILE_ENTRY: case LOOP_BITCAST: return 0;
+        case LOOP_LOAD:
+                return words_of(e->type) *
+                       (is_narrow_with_sign(e->type.element) ? rate_code_signed(t)
+                                                             : rate_code_operation(t));
+        case LOOP_CALL: return cost_of_function(c, e->function, depth + 1);
+        case LOOP_CAST:
+                if (element_is_float(element) || element_is_float(e->type.element))
+                        break;
+                return words_of(e->type) - 1;
+        case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
+                if (!element_is_float(element))
+                        return rate_code_extreme(t) * words_of(e->type);
+                break;
+        case LOOP_DIV: case LOOP_REM:
+                return rate_code_divide(t) * (element_is_float(element) ? rate_code_float(t) : 1);
+        case LOOP_ADD:
+                if (!element_is_float(element) && words_of(e->type) == 1 &&
+                    (e->args[0]->op == LOOP_MUL || e->args[1]->op == LOOP_MUL))
+                        return rate_code_accumulate(t) - rate_code_operation(t);
+                break;
+        default: break;
+        }
+        const double times = element_is_float(element) ? rate_code_float(t)
+                             : words_of(e->type) > 1   ? rate_code_long(t)
+                                                       : 1;
+        return rate_code_operation(t) * times;
+}
+
+static double count_expr(const struct code *c, const struct loop_expr *e, int depth)
+{
+        const struct capability *row = capability_of(c->target, e);
+        const bool known = row && row->cycles > 0 && row->op >= LOOP_CALL;
+        int bits, shift;
+        if (row && row->op == CAN_SATURATE)
+                return row->cycles * (c->count == COUNT_INSTRUCTIONS) +
+                       count_expr(c, capability_saturated(e, &bits, &shift), depth);
+        double count = 0;
+        if (c->count == COUNT_LOADS)
+                count = e->op == LOOP_LOAD ? words_of(e->type) : 0;
+        else if (c->count == COUNT_INSTRUCTIONS)
+                count = known ? (double)row->cycles : instructions_of(c, e, depth);
+        for (int i = 0; i < e->arity; i++)
+                count += cost_of_expr(c, e->args[i], depth);
+        return count;
+}
 
 /* Is e something / step * step? */
 static bool is_whole(const struct loop_expr *e, int64_t *step)
@@ -156,7 +244,7 @@ static double cost_of_sampled(const struct code *c, const struct loop_stmt *s, i
                                                              : 1 + (i - 1) * (count - 2) / samples;
                 const int64_t value = from + at * s->step;
                 loop_bounds_set(c->run, s->variable, (struct loop_range){ value, value, 1 });
-                const double cost = rate_code_iteration(c->target) +
+                const double cost = iteration_of(c) +
                                     cost_of_block(c, s->body, depth);
                 if (at && at < count - 1)
                         inside += cost;
@@ -173,7 +261,7 @@ static double cost_of_loop(const struct code *c, const struct loop_stmt *s, int 
         if (a.low < a.high || b.low < b.high) {
                 loop_bounds_set(c->run, s->variable, loop_bounds_for(c->run, s->a, s->b, s->step));
                 return trip(c, s) *
-                       (rate_code_iteration(c->target) + cost_of_block(c, s->body, depth));
+                       (iteration_of(c) + cost_of_block(c, s->body, depth));
         }
         const int64_t count = b.low > a.low ? (b.low - a.low + s->step - 1) / s->step : 0;
         if (!count)
@@ -188,7 +276,7 @@ static double cost_of_loop(const struct code *c, const struct loop_stmt *s, int 
         loop_bounds_set(c->run, s->variable,
                         (struct loop_range){ a.low, a.low + (count - 1) * s->step, 1 });
         return (double)count *
-               (rate_code_iteration(c->target) + cost_of_block(c, s->body, depth));
+               (iteration_of(c) + cost_of_block(c, s->body, depth));
 }
 
 /* ---- statements ---- */
@@ -196,7 +284,7 @@ static double cost_of_loop(const struct code *c, const struct loop_stmt *s, int 
 static double cost_of_iterations(const struct code *c, double iterations,
                                  const struct loop_block *body, int depth)
 {
-        return iterations * (rate_code_iteration(c->target) + cost_of_block(c, body, depth));
+        return iterations * (iteration_of(c) + cost_of_block(c, body, depth));
 }
 
 /* Returns the cost of a loop around the task. */
@@ -226,6 +314,12 @@ static double cost_of_store(const struct target *t, const struct loop_stmt *s)
         return vector ? cost_by_row(capability_of_store(t, s), usual) : usual;
 }
 
+static double count_store(const struct code *c, const struct loop_stmt *s)
+{
+        const bool counts = c->count == COUNT_INSTRUCTIONS || c->count == COUNT_STORES;
+        return counts ? words_of(s->b->type) : 0;
+}
+
 /* Do bounds decide a condition? */
 static bool is_decided(const struct code *c, const struct loop_expr *condition, bool *value)
 {
@@ -238,7 +332,7 @@ static double cost_of_stmt(const struct code *c, const struct loop_stmt *s, int 
 {
         double cost = cost_of_expr(c, s->a, depth) + cost_of_expr(c, s->b, depth) +
                       cost_of_expr(c, s->c, depth);
-        double begin = rate_code_loop(c->target);
+        const double begin = begin_of(c);
         bool value;
         switch (s->kind) {
         case STMT_LET:
@@ -256,7 +350,8 @@ static double cost_of_stmt(const struct code *c, const struct loop_stmt *s, int 
                         return cost + cost_of_block(c, value ? s->body : s->other, depth);
                 return cost + begin + cost_of_block(c, s->body, depth) +
                        (s->other ? cost_of_block(c, s->other, depth) : 0);
-        case STMT_STORE: return cost + cost_of_store(c->target, s);
+        case STMT_STORE:
+                return cost + (c->count ? count_store(c, s) : cost_of_store(c->target, s));
         default: return cost;
         }
 }
@@ -271,14 +366,14 @@ static double cost_of_block(const struct code *c, const struct loop_block *block
 
 static double cost_of_function(const struct code *c, const struct loop_function *f, int depth)
 {
-        const struct code inside = { .target = c->target };
+        const struct code inside = { .count = c->count, .target = c->target };
         return depth < DEPTH_MAX ? cost_of_block(&inside, f->body, depth) : 0;
 }
 
 double cost_of_code(const struct target *target, const struct loop_bounds *bounds,
                     const struct loop_block *block)
 {
-        return cost_of_block(&(struct code){ target, bounds, NULL }, block, 0);
+        return cost_of_block(&(struct code){ COUNT_NONE, target, bounds, NULL }, block, 0);
 }
 
 double cost_of_call(const struct target *target, const struct loop_function *kernel,
@@ -286,7 +381,18 @@ double cost_of_call(const struct target *target, const struct loop_function *ker
 {
         struct arena *scratch = arena_new();
         struct loop_bounds *run = loop_bounds_called(scratch, kernel, scalars);
-        const double cost = cost_of_block(&(struct code){ target, run, run }, kernel->body, 0);
+        const double cost = cost_of_block(&(struct code){ COUNT_NONE, target, run, run }, kernel->body, 0);
         arena_free(scratch);
         return fmax(cost, constants / rate_l2(target));
+}
+
+double code_count(enum code_count what, const struct target *target,
+                  const struct loop_function *kernel, const struct loop_range *scalars)
+{
+        struct arena *scratch = arena_new();
+        struct loop_bounds *run = loop_bounds_called(scratch, kernel, scalars);
+        const double count =
+                cost_of_block(&(struct code){ what, target, run, run }, kernel->body, 0);
+        arena_free(scratch);
+        return count;
 }

@@ -30,7 +30,12 @@ static const struct multiply multiplies[] = { SINGLES("muls", 2), { 0 } };
 static const struct rates rates = { FIRMWARE_RATES,
                                     .packed_word = .01,
                                     .code_long = 20,
-                                    .code_float = 60,
+                                    .code_float = 80,
+                                    .code_signed = 2.5,
+                                    .code_accumulate = 2,
+                                    .code_divide = 3,
+                                    .code_load_wait = 1,
+                                    .code_branch_wait = 2,
                                     .scalar_registers = 7 };
 
 const struct target target_cortex_m0 = {

@@ -12,7 +12,11 @@ static const struct multiply multiplies[] = { SINGLES("mla", 1), { 0 } };
 static const struct rates rates = { FIRMWARE_RATES,
                                     .packed_word = .01,
                                     .code_long = 4,
-                                    .code_float = 40,
+                                    .code_float = 36,
+                                    .code_signed = 1.3,
+                                    .code_divide = 3,
+                                    .code_load_wait = .5,
+                                    .code_branch_wait = 1.5,
                                     .scalar_registers = 13 };
 
 const struct target target_cortex_m3 = {

@@ -11,7 +11,7 @@
 extern const struct target target_cortex_m3, target_cortex_m4;
 
 #define HALVES(e, extend) \
-        { .op = LOOP_CALL, .element = E_U64, .lanes = 1, .function = "halves_" e, .text = "halves_" e "($0)", \
+        { .op = LOOP_CALL, .element = E_U64, .lanes = 1, .cycles = 2, .function = "halves_" e, .text = "halves_" e "($0)", \
           .definition = "uint64_t halves_" e "(uint32_t w)\n" \
                         "{\n" \
                         "        uint32_t even, odd;\n" \
@@ -29,8 +29,8 @@ extern const struct target target_cortex_m3, target_cortex_m4;
                         "        return word;\n" \
                         "}" }
 /* A function of three numbers is one instruction. */
-#define THREE(name, text_) \
-        { .op = LOOP_CALL, .element = E_I32, .lanes = 1, .function = name, .text = name "($0, $1, $2)", \
+#define THREE(name, count, text_) \
+        { .op = LOOP_CALL, .element = E_I32, .lanes = 1, .cycles = count, .function = name, .text = name "($0, $1, $2)", \
           .definition = text_ }
 
 #define SMLAD(half) \
@@ -44,10 +44,10 @@ static const struct c_spelling spellings[] = {
         WORD_OF(U8),
         HALVES("i8", "sxtb16"),
         HALVES("u8", "uxtb16"),
-        THREE("dot_halves", "int32_t dot_halves(int32_t sum, uint64_t x, uint64_t w)\n"
+        THREE("dot_halves", 2, "int32_t dot_halves(int32_t sum, uint64_t x, uint64_t w)\n"
                             "{\n" SMLAD(EVEN) SMLAD(ODD) "        return sum;\n"
                             "}"),
-        THREE("multiply_high", "int32_t multiply_high(int32_t x, int32_t m, int32_t b)\n"
+        THREE("multiply_high", 1, "int32_t multiply_high(int32_t x, int32_t m, int32_t b)\n"
                                "{\n"
                                "        int32_t high;\n"
                                "        __asm__ (\"smmla %0, %1, %2, %3\"\n"
@@ -73,7 +73,10 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .packed_decode = 2,
                                     .packed_word = .6,
                                     .code_long = 4,
-                                    .code_float = 1,
+                                    .code_float = 1.35,
+                                    .code_divide = 1,
+                                    .code_load_wait = .5,
+                                    .code_branch_wait = 1.5,
                                     .scalar_registers = 13 };
 
 const struct target target_cortex_m4 = {

@@ -21,7 +21,7 @@
 
 /* ssat, behind a shift. Without optimization gcc knows no literal in a function. */
 #define THUMB_SATURATE \
-        { .op = CAN_SATURATE, .element = E_I32, .level = 8, .lanes = 1, .text = "saturate_i8($0, $1)", \
+        { .op = CAN_SATURATE, .element = E_I32, .level = 8, .lanes = 1, .cycles = 1, .text = "saturate_i8($0, $1)", \
           .definition = "int32_t saturate_i8(int32_t x, int shift)\n" \
                         "{\n" \
                         "#if defined(__OPTIMIZE__)\n" \
@@ -40,7 +40,7 @@
         .issue = 1, .starts = 1, .load = 1, .latency = .01, .contention = .01, .l2 = 1e9, .memory = 1e9, \
         .packed_iteration = 3, .packed_entry = 8, .packed_result = 6, \
         .lanes_issue = 1, .lanes_load = 1, .lanes_tile = 12, \
-        .code_operation = 1, .code_store = 1, .code_loop = 3, .code_iteration = 3, \
+        .code_operation = 1, .code_store = 1, .code_loop = 3, .code_iteration = 3, .code_extreme = 2, \
         .scalar_issue = 1, .scalar_iteration = 3, .scalar_integer = 1, .scalar_spilled = 2, \
         .accumulator_vector = 4, .accumulator_load = 1, .accumulator_narrow = 1, .accumulator_whole = 1
 

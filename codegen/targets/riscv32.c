@@ -9,7 +9,11 @@ static const struct multiply multiplies[] = { SINGLES("mul", 2), { 0 } };
 static const struct rates rates = { FIRMWARE_RATES,
                                     .packed_word = .01,
                                     .code_long = 4,
-                                    .code_float = 50,
+                                    .code_float = 75,
+                                    .code_accumulate = 2,
+                                    .code_divide = 1.5,
+                                    .code_load_wait = .5,
+                                    .code_branch_wait = 1,
                                     .scalar_registers = 28 };
 
 const struct target target_riscv32 = {

@@ -4,7 +4,7 @@
 
 extern const struct target target_riscv32, target_riscv32_f;
 
-static const struct rates rates = { .code_float = 1 };
+static const struct rates rates = { .code_float = 1.5, .code_divide = 1 };
 
 const struct target target_riscv32_f = {
         .name = "riscv32-f",

@@ -108,7 +108,7 @@ class Failed(Exception):
 
 @dataclasses.dataclass
 class Row:
-    """One model on one board. failed: why there is nothing more, or empty. stack: (painted, by -fstack-usage along the deepest path, without
+    """One model on one board. failed: why there is nothing more, or empty. predicted: instructions as --report has them, 0: it has none. stack: (painted, by -fstack-usage along the deepest path, without
     library functions, the bound that the header states, 0: none), bytes below the caller of run; code: the header's estimate."""
     model: str
     board: str
@@ -116,6 +116,7 @@ class Row:
     options: str = ""
     failed: str = ""
     instructions: int = 0
+    predicted: int = 0
     text: int = 0
     constants: int = 0
     workspace: int = 0
@@ -334,6 +335,7 @@ def measure(name, board_name, target, options=(), flags=()):
             if row.stack[2] and max(row.stack[:2]) > row.stack[2] and not board.vectorizes:
                 raise Failed(f"the stack takes {painted} bytes ({row.stack[1]} by -fstack-usage), the header says {bound}")
             row.instructions = sum(row.functions.values()) if board.kind != "hosted" else 0
+            row.predicted = sum(call.get("instructions", 0) for call in report["calls"])
             for k, (_, wanted) in enumerate(sets):
                 for i, array in enumerate(wanted):
                     found = (folder / str(k) / f"output_{i}.bin").read_bytes()
@@ -384,6 +386,9 @@ def page(tables, boards):
             yield from (f"- {r.model} on {r.board}: {r.failed}" for r in wrong)
         yield f"\n## {title}: instructions, millions\n"
         yield from matrix(rows, bare, lambda r: f"{r.instructions / 1e6:.2f}")
+        if any(r.predicted for r in rows):
+            yield f"\n## {title}: instructions that --report predicts, to those counted\n"
+            yield from matrix(rows, bare, lambda r: f"{r.predicted / r.instructions:.2f}" if r.predicted else "")
         yield f"\n## {title}: code, bytes\n"
         yield from matrix(rows, bare, lambda r: r.text)
         yield f"\n## {title}: stack, bytes\n"

@@ -7,7 +7,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import boards  # noqa: E402
-from boards import BOARDS, EXAMPLES, SMALL, WHOLE  # noqa: E402
+from boards import BOARDS, EXAMPLES, SMALL, WHOLE, ZOO  # noqa: E402
 
 HELPERS = 64            # bytes of stack: library functions that gcc's figures leave out (floats of cores that have none, 64-bit division)
 OPTIONS = [(), ("--requantize=integer",)]
@@ -20,6 +20,8 @@ def on_board(model, board, options, target="generic"):
     assert not row.failed, row
     painted, counted, bound = row.stack
     assert painted <= counted + HELPERS and (not bound or bound <= 2 * counted + 400), row
+    if row.predicted and not BOARDS[board].vectorizes:      # within what cost/code.h says
+        assert abs(row.predicted / row.instructions - 1) < 0.15, row
     if row.code and board == "m4":
         assert 0.6 * row.text < row.code < 1.7 * row.text, row
     return row
@@ -27,17 +29,18 @@ def on_board(model, board, options, target="generic"):
 
 @pytest.mark.slow
 @pytest.mark.sample(2)
+@pytest.mark.parametrize("target", ["generic", "own"])
 @pytest.mark.parametrize("model", EXAMPLES)
 @pytest.mark.parametrize("board", WHOLE)
-def test_board(board, model):
-    row = on_board(model, board, OPTIONS[model == "digits_int8"])
+def test_board(board, model, target):
+    row = on_board(model, board, OPTIONS[model == "digits_int8"], target)
     assert BOARDS[board].kind == "hosted" or 100_000 < row.instructions < 100_000_000 and row.functions["model_run"] < 1000, row
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("target", ["generic", "own"])
-@pytest.mark.parametrize("model", SMALL)
+@pytest.mark.parametrize("model", [*SMALL, *ZOO])
 @pytest.mark.parametrize("board", WHOLE)
 def test_matrix(board, model, target, options):
     if not boards.model_path(model).exists():
