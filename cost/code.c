@@ -381,7 +381,8 @@ double cost_of_call(const struct target *target, const struct loop_function *ker
 {
         struct arena *scratch = arena_new();
         struct loop_bounds *run = loop_bounds_called(scratch, kernel, scalars);
-        const double cost = cost_of_block(&(struct code){ COUNT_NONE, target, run, run }, kernel->body, 0);
+        const double cost =
+                cost_of_block(&(struct code){ COUNT_NONE, target, run, run }, kernel->body, 0);
         arena_free(scratch);
         return fmax(cost, constants / rate_l2(target));
 }

@@ -136,7 +136,7 @@ struct value *onnx_texts_read(struct onnx_import *im, const Onnx__TensorProto *t
 bool onnx_strings(struct onnx_import *im, struct onnx_node *n, const char *name,
                   const ProtobufCBinaryData **texts, int *count)
 {
-        static const ProtobufCBinaryData empty;
+        static unsigned char nothing[1];        /* protobuf-c has NULL for a text without bytes. */
         *texts = NULL;
         *count = 0;
         for (size_t i = 0; i < n->proto->n_attribute; i++) {
@@ -149,9 +149,15 @@ bool onnx_strings(struct onnx_import *im, struct onnx_node *n, const char *name,
                         return onnx_invalid(im, n, "attribute %s is no text", name);
                 const bool one = a->type == ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__STRING;
                 const size_t given = one ? 1 : a->n_strings;
-                *texts = !one ? a->strings : a->has_s ? &a->s : &empty;
                 if (given > NUMBER_MAX)
                         return onnx_invalid(im, n, "attribute %s has %zu texts", name, given);
+                ProtobufCBinaryData *copies = arena_array(im->arena, given + 1, sizeof *copies);
+                for (size_t k = 0; k < given; k++) {
+                        copies[k] = one ? a->s : a->strings[k];
+                        if (!copies[k].len)
+                                copies[k].data = nothing;
+                }
+                *texts = copies;
                 *count = (int)given;
         }
         return true;
