@@ -260,6 +260,14 @@ uninstall:
 	@for d in $(OWN_FOLDERS); do [ ! -d "$(TOP)/$$d" ] || rmdir --ignore-fail-on-non-empty "$(TOP)/$$d"; done
 	@echo "removed from $(TOP)"
 
+# A Debian package, which lintian accepts: build/dnncc_VERSION_ARCHITECTURE.deb.
+DEB := $(abspath $(B))/deb
+.PHONY: deb
+deb: all
+	@rm -rf $(DEB)
+	@$(MAKE) --no-print-directory --silent install DESTDIR=$(DEB) PREFIX=/usr >/dev/null
+	@sh deb.sh $(DEB) $$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h) $(abspath $(B))
+
 # syntax files of Vim, grammars of VS Code
 $(B)/editor/%: $(B)/editor/print
 	@$< $(notdir $@) > $@

@@ -58,6 +58,8 @@ systems   wine                      command  wine
 systems   wine64                    file     /usr/lib/wine/wine64
 systems   bzip2                     command  bzip2
 systems   debootstrap               command  debootstrap
+systems   lintian                   command  lintian
+systems   dpkg-dev                  command  dpkg-shlibdeps
 systems   zsh                       command  zsh
 systems   fish                      command  fish
 END
