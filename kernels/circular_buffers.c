@@ -36,6 +36,7 @@
 
 #include "base/size.h"
 #include "ir/target/schedule.h"
+#include "kernels/circular_pool.h"
 #include "kernels/circular_tiles.h"
 #include "kernels/needs.h"
 
@@ -52,8 +53,9 @@ struct circular_buffer {
          * are treated like channels. */
         int64_t columns, width;
         int64_t computed;               /* All patches together compute this many columns. */
-        int64_t least[AXES];            /* `reach` in the first iteration, and the end of the first
-                                         * patch's columns: later ones are larger. */
+        int64_t least[AXES];            /* `reach` in the first iteration, in parts of a row, and
+                                         * the end of the first patch's columns: later ones are
+                                         * larger. */
         double flops;                   /* It takes this many floating-point operations to compute
                                          * the value once from the buffers before it. */
         struct need reads[AXES][BUFFERS_MAX];     /* A row (or column) of this buffer needs these
@@ -63,15 +65,20 @@ struct circular_buffer {
                                          * `to`. */
         struct loop_variable *made;     /* This many rows are computed so far. */
         struct loop_expr *reach;        /* By the end of this iteration this many rows must be
-                                         * computed, clamped to the rows of the value. */
+                                         * computed, in parts of a row, and clamped to the rows of
+                                         * the value. */
         struct circular_tiles tiles;    /* Its rows are computed in tiles, if tiles.state is set. */
 };
 
 struct circular_buffers {
-        struct circular_buffer list[BUFFERS_MAX];       /* The last one is the kernel's result. */
+        struct circular_buffer list[BUFFERS_MAX];       /* The last one is the kernel's result or
+                                                         * what the pool reduces. */
+        bool pools;                     /* All rows are reduced at the end. */
+        struct circular_pool pool;
         int count;
-        int64_t before;                 /* This many iterations precede the first row of the result,
-                                         * to fill buffers. */
+        int64_t parts;                  /* A row of the result takes this many iterations. */
+        int64_t before;                 /* The iterations of this many rows precede the first row
+                                         * of the result, to fill buffers. */
         int64_t patch;                  /* This many columns of the result are computed at a time;
                                          * 0: all. */
         double scale[AXES];
@@ -195,10 +202,11 @@ static int64_t need_end(const struct need *n, int64_t end)
         return divide_down(n->scale * (end - 1) + n->high, n->per) + 1;
 }
 
-/* Computes how many rows each buffer must have when the result has `rows`. This is below 0 or
- * beyond the end where windows reach outside. */
+/* Computes how many rows each buffer must have, in parts of a row, when the result has `rows`. This
+ * is below 0 or beyond the end where windows reach outside. */
 static void find_reach(const struct circular_buffers *r, int64_t rows, int64_t *reach)
 {
+        const int64_t parts = r->parts;
         reach[r->count - 1] = rows;
         for (int i = r->count - 2; i >= 0; i--) {
                 bool any = false;
@@ -207,7 +215,8 @@ static void find_reach(const struct circular_buffers *r, int64_t rows, int64_t *
                         const struct need *n = &r->list[k].reads[ROWS][i];
                         if (!n->any)
                                 continue;
-                        int64_t end = need_end(n, reach[k]);
+                        int64_t end = divide_down(n->scale * (reach[k] - parts) + n->high * parts,
+                                                  n->per) + parts;
                         reach[i] = !any || end > reach[i] ? end : reach[i];
                         any = true;
                 }
@@ -225,31 +234,46 @@ static void find_before(struct circular_buffers *r)
         enum { BEFORE_MAX = 4096 };
         int64_t reach[BUFFERS_MAX];
         for (bool any = true; any && r->before < BEFORE_MAX; r->before += any) {
-                find_reach(r, -r->before, reach);
+                find_reach(r, -r->before * r->parts, reach);
                 any = false;
                 for (int i = 0; i + 1 < r->count; i++)
-                        any |= reach[i] > 0;
+                        any |= reach[i] >= r->parts;
         }
+}
+
+/* Finds how many iterations a row of the result takes: as many as the longest buffer has rows for
+ * it, so that each iteration computes about one row of every buffer. */
+static void find_parts(struct circular_buffers *r)
+{
+        enum { PARTS_MAX = 64 };
+        r->parts = 1;
+        for (int i = 0; i + 1 < r->count; i++) {
+                int64_t parts = r->list[i].rows / r->list[r->count - 1].rows;
+                r->parts = parts > r->parts ? parts : r->parts;
+        }
+        r->parts = r->parts < PARTS_MAX ? r->parts : PARTS_MAX;
 }
 
 /* Runs through all iterations to see how many rows of each buffer are needed at once. */
 static void find_kept(struct circular_buffers *r)
 {
         int64_t made[BUFFERS_MAX] = { 0 }, reach[BUFFERS_MAX], wanted[BUFFERS_MAX];
+        find_parts(r);
         find_before(r);
-        for (int64_t row = -r->before; row < r->list[r->count - 1].rows; row++) {
-                find_reach(r, row + 1, reach);
+        const int64_t first = -r->before * r->parts;
+        for (int64_t part = first; part < r->list[r->count - 1].rows * r->parts; part++) {
+                find_reach(r, part + 1, reach);
                 for (int i = 0; i < r->count; i++) {
-                        if (row == -r->before)
+                        if (part == first)
                                 r->list[i].least[ROWS] = reach[i];
-                        wanted[i] = limit(reach[i], r->list[i].rows);
+                        wanted[i] = limit(divide_down(reach[i], r->parts), r->list[i].rows);
                         wanted[i] = wanted[i] > made[i] ? wanted[i] : made[i];
                 }
                 for (int i = 0; i + 1 < r->count; i++)
                         for (int k = i + 1; k < r->count; k++) {
                                 const struct need *n = &r->list[k].reads[ROWS][i];
-                                int64_t first = n->any ? need_from(n, made[k]) : wanted[i];
-                                int64_t kept = wanted[i] - (first > 0 ? first : 0);
+                                int64_t from = n->any ? need_from(n, made[k]) : wanted[i];
+                                int64_t kept = wanted[i] - (from > 0 ? from : 0);
                                 if (kept > r->list[i].kept)
                                         r->list[i].kept = kept;
                         }
@@ -350,6 +374,18 @@ static bool find_axis(struct circular_buffers *r, int axis, const struct region 
         return good;
 }
 
+/* Finds the reduction that ends the kernel. Returns the value whose rows are computed one after the
+ * other: what is reduced or, without a reduction, the result. */
+static struct value *find_pool(struct circular_buffers *r, const struct region *region,
+                               struct value *result)
+{
+        struct op *last = region->last;
+        while (last && (last == result->op || !is_circular(last)))
+                last = last->previous;
+        r->pools = last && circular_pool_find(&r->pool, region, op_result(last), result);
+        return r->pools ? op_result(last) : result;
+}
+
 static bool find_buffers(struct circular_buffers *r, const struct region *region,
                          struct value *result)
 {
@@ -357,6 +393,7 @@ static bool find_buffers(struct circular_buffers *r, const struct region *region
         double flops = 0;
         bool good = result->kind == VALUE_RESULT && result->op->region == region;
         *r = (struct circular_buffers){ .scale = { 1, 1 } };
+        result = good ? find_pool(r, region, result) : result;
         for (struct op *op = region->first; op->code != OP_yield; op = op->next, count++) {
                 flops += op_flops(op);
                 if (!good || (!is_circular(op) && op_result(op) != result))
@@ -378,8 +415,13 @@ static bool find_buffers(struct circular_buffers *r, const struct region *region
                 return false;
         find_kept(r);
         find_width(r);
+        if (r->pools)
+                r->list[r->count - 1].kept = 1;
         return true;
 }
+
+/* Returns how many buffers are circular: all but the kernel's result. */
+static int kept_buffers(const struct circular_buffers *r) { return r->count - !r->pools; }
 
 static int64_t circular_elements(const struct circular_buffer *circular)
 {
@@ -401,16 +443,19 @@ static double count_again(const struct circular_buffers *r)
         return again;
 }
 
-/* Returns the bytes of the strip that all tiles share. Patches have no tiles. */
-static int64_t strip_bytes(const struct circular_buffers *r, const struct region *region,
-                           const struct target *target)
+/* Adds the bytes of the strip that all tiles share. Patches have no tiles: then what takes longer
+ * is added. */
+static void add_tiles(const struct circular_buffers *r, const struct region *region,
+                      const struct target *target, struct circular_cost *cost)
 {
         int64_t most = 0;
-        for (const struct op *op = r->patch ? NULL : region->first; op; op = op->next) {
+        for (const struct op *op = region->first; op; op = op->next) {
                 int64_t bytes = circular_tiles_strip(op, target);
                 most = bytes > most ? bytes : most;
+                if (r->patch && circular_tiles_schedule(op))
+                        cost->slower += op_flops(op);
         }
-        return most ? storage_bytes(most) : 0;
+        cost->bytes += most && !r->patch ? storage_bytes(most) : 0;
 }
 
 bool circular_cost(const struct op *fusion, const struct target *target,
@@ -429,12 +474,13 @@ bool circular_cost(const struct op *fusion, const struct target *target,
         }
         for (int i = 0; i < r.count; i++) {
                 cost->flops += r.list[i].flops;
-                if (i + 1 < r.count)
+                if (i < kept_buffers(&r))
                         cost->bytes +=
                                 storage_bytes(circular_elements(&r.list[i]) *
                                               element_info[r.list[i].value->type->element].bytes);
         }
-        cost->bytes += strip_bytes(&r, request.region, target);
+        add_tiles(&r, request.region, target, cost);
+        cost->bytes += r.pools ? storage_bytes(circular_pool_bytes(&r.pool)) : 0;
         cost->again = count_again(&r);
         return true;
 }
@@ -459,16 +505,17 @@ static struct loop_expr *write_from(struct emit *e, const struct need *n, struct
         return write_share(e, from, n, n->low, 0);
 }
 
+/* `end` and `least` are in parts, of which an element has `parts`. */
 static struct loop_expr *write_end(struct emit *e, const struct need *n, struct loop_expr *end,
-                                   int64_t least)
+                                   int64_t least, int64_t parts)
 {
-        return write_share(e, end, n, n->high + n->per - n->scale, least);
+        return write_share(e, end, n, (n->high + n->per - n->scale) * parts, least);
 }
 
-/* Writes how many rows each buffer must have when the result has row + 1. */
-static void write_reach(struct emit *e, struct circular_buffers *r, struct loop_expr *row)
+/* Writes how many rows each buffer must have, in parts of a row, when the result has part + 1. */
+static void write_reach(struct emit *e, struct circular_buffers *r, struct loop_expr *part)
 {
-        r->list[r->count - 1].reach = emit_op_int(e, LOOP_ADD, row, 1);
+        r->list[r->count - 1].reach = emit_op_int(e, LOOP_ADD, part, 1);
         for (int i = r->count - 2; i >= 0; i--) {
                 struct loop_expr *reach = NULL;
                 for (int k = i + 1; k < r->count; k++) {
@@ -476,7 +523,8 @@ static void write_reach(struct emit *e, struct circular_buffers *r, struct loop_
                         if (!n->any)
                                 continue;
                         struct loop_expr *end =
-                                write_end(e, n, r->list[k].reach, r->list[k].least[ROWS]);
+                                write_end(e, n, r->list[k].reach, r->list[k].least[ROWS],
+                                          r->parts);
                         reach = reach ? emit_op(e, LOOP_MAX, reach, end) : end;
                 }
                 r->list[i].reach = emit_let(e, "reach", reach ? reach : emit_int(e, 0));
@@ -501,7 +549,7 @@ static void write_columns(struct emit *e, struct circular_buffers *r, struct loo
                                 continue;
                         struct loop_expr *first = write_from(e, n, r->list[k].from);
                         struct loop_expr *end =
-                                write_end(e, n, r->list[k].to, r->list[k].least[COLUMNS]);
+                                write_end(e, n, r->list[k].to, r->list[k].least[COLUMNS], 1);
                         from = from ? emit_op(e, LOOP_MIN, from, first) : first;
                         to = to ? emit_op(e, LOOP_MAX, to, end) : end;
                 }
@@ -518,7 +566,7 @@ static void find_tiles(struct emit *e, struct circular_buffers *r, int i,
                        const struct region *region, struct loop_buffer *whole)
 {
         struct circular_buffer *circular = &r->list[i];
-        const bool is_result = i + 1 == r->count;
+        const bool is_result = i == kept_buffers(r);
         circular->tiles = (struct circular_tiles){ .value = circular->value,
                                                    .before = i ? r->list[i - 1].value : NULL,
                                                    .at = is_result ? NULL : &circular->at,
@@ -560,11 +608,12 @@ static void write_row(struct emit *e, struct circular_buffer *circular,
 }
 
 /* Writes the rows of a circular buffer that this iteration needs and that are not computed yet. */
-static void write_circular(struct emit *e, struct circular_buffer *circular,
+static void write_circular(struct emit *e, struct circular_buffer *circular, int64_t parts,
                            struct loop_expr *image)
 {
+        struct loop_expr *reach = emit_op_int(e, LOOP_DIV, circular->reach, parts);
         struct loop_expr *end =
-                emit_let(e, "end", emit_op_int(e, LOOP_MIN, circular->reach, circular->rows));
+                emit_let(e, "end", emit_op_int(e, LOOP_MIN, reach, circular->rows));
         struct loop_expr *made = emit_for(e, "row", loop_use(e->arena, circular->made), end);
         write_row(e, circular, NULL, image, made);
         emit_end(e);
@@ -585,7 +634,7 @@ bool circular_kernel(struct emit *e, const struct kernel_request *request,
                 /* Indices are not merged: a circular buffer needs the row by itself. */
                 emit_local(e, op_result(op))->splits = ~0u;
         e->kernel->again = count_again(r);
-        for (int i = 0; i + 1 < r->count; i++)
+        for (int i = 0; i < kept_buffers(r); i++)
                 r->list[i].at.buffer = emit_scratch(e, "circular", r->list[i].value->type->element,
                                                     circular_elements(&r->list[i]));
         struct loop_expr *image = emit_for(e, "image", emit_int(e, 0),
@@ -596,7 +645,7 @@ bool circular_kernel(struct emit *e, const struct kernel_request *request,
                 emit_loop(e, r->patch, false);
                 write_columns(e, r, start);
         }
-        for (int i = 0; i + 1 < r->count; i++) {
+        for (int i = 0; i < kept_buffers(r); i++) {
                 struct circular_buffer *circular = &r->list[i];
                 circular->at = (struct emit_circular){ .buffer = circular->at.buffer,
                                                .rows = circular->dimension[ROWS],
@@ -604,20 +653,32 @@ bool circular_kernel(struct emit *e, const struct kernel_request *request,
                                                .kept = circular->kept,
                                                .width = circular->width,
                                                .from = circular->from };
-                circular->made = emit_var(e, "made", LOOP_TYPE(E_INDEX), emit_int(e, 0));
+                if (i + 1 < r->count)
+                        circular->made = emit_var(e, "made", LOOP_TYPE(E_INDEX), emit_int(e, 0));
         }
+        if (r->pools)
+                circular_pool_begin(&r->pool, e);
         struct loop_expr *row =
                 emit_for(e, "y_row", emit_int(e, -r->before), emit_int(e, last->rows));
-        write_reach(e, r, row);
+        struct loop_expr *part = emit_for(e, "part", emit_int(e, 0), emit_int(e, r->parts));
+        write_reach(e, r, emit_op(e, LOOP_ADD, emit_op_int(e, LOOP_MUL, row, r->parts), part));
         for (int i = 0; i + 1 < r->count; i++) {
                 find_tiles(e, r, i, request->region, NULL);
-                write_circular(e, &r->list[i], image);
+                write_circular(e, &r->list[i], r->parts, image);
         }
+        emit_end(e);
         find_tiles(e, r, r->count - 1, request->region, buffer);
         if (r->before)
                 emit_if(e, emit_op_int(e, LOOP_GE, row, 0));
-        write_row(e, last, buffer, image, row);
-        for (int open = 2 + (r->before > 0) + (r->patch > 0); open > 0; open--)
+        write_row(e, last, r->pools ? NULL : buffer, image, row);
+        if (r->pools) {
+                emit_read_circular(e, last->value, &last->at);
+                circular_pool_row(&r->pool, e, image, row);
+        }
+        for (int open = 1 + (r->before > 0) + (r->patch > 0); open > 0; open--)
                 emit_end(e);
+        if (r->pools)
+                circular_pool_end(&r->pool, e, image, buffer);
+        emit_end(e);
         return !e->failed;
 }

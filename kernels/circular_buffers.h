@@ -14,7 +14,12 @@ bool circular_kernel(struct emit *e, const struct kernel_request *request,
 /* An operation's circular buffers have these costs: their bytes and those of the strip that its
  * register tiles share, the floating-point operations, and how many of these are done more than
  * once. All are 0 where the operation has no buffers. */
-struct circular_cost { int64_t bytes; double flops, again; };
+struct circular_cost {
+        int64_t bytes;
+        double flops, again;
+        double slower;                  /* Of the operations so many are computed one by one that
+                                         * register tiles would compute without patches. */
+};
 /* Computes the costs. Returns false where rows (or patches) cannot be passed on; *obstacle is then
  * the operation that prevents it. */
 bool circular_cost(const struct op *op, const struct target *target, struct circular_cost *cost,

@@ -60,25 +60,36 @@ static int64_t row_elements(const struct type *t)
         return type_extent(t, COLUMNS) * type_extent(t, LANES);
 }
 
+/* Are the rows of the contraction the rows of the whole value that it is stored in? */
+static bool has_rows(const struct type *t, const struct access *y)
+{
+        int64_t row = 1;
+        for (int d = ROWS + 1; d < t->rank; d++)
+                row *= type_extent(t, d);
+        return t->rank > ROWS && y->stride[ROWS] == row;
+}
+
 static bool find_result(struct circular_tiles *t, struct kernel_state *s)
 {
         if (!access_store(s->region, t->value, &s->result, &s->y, &s->pad) ||
             !type_same_dims(s->result->type, op_result(s->op)->type) || s->y.stride[LANES] != 1 ||
             !state_can_store(t->value))
                 return false;
+        int64_t low[RANK_MAX] = { 0 };
+        if (s->pad && !relation_surrounds(s->pad, low))
+                return false;
+        t->low = low[ROWS];
         if (!t->at)
-                return true;
-        int64_t low[RANK_MAX];
+                return has_rows(t->value->type, &s->y);
         if (t->at->rows != ROWS || t->at->from || t->value->type->rank != RANK ||
             (s->pad ? op_operand(s->pad, 0) != s->result || op_result(s->pad) != t->value
                     : s->result != t->value))
                 return false;
         s->y.offset = 0;
         if (s->pad) {
-                if (!relation_surrounds(s->pad, low) || low[0] || low[1] || low[LANES] ||
-                    !relation_keeps(s->pad, 0, 1) || !relation_keeps(s->pad, 0, LANES))
+                if (low[0] || low[1] || low[LANES] || !relation_keeps(s->pad, 0, 1) ||
+                    !relation_keeps(s->pad, 0, LANES))
                         return false;
-                t->low = low[ROWS];
                 s->y.offset = low[COLUMNS] * type_extent(t->value->type, LANES);
         }
         set_slots(&s->y, t->value->type, t->at);
@@ -160,6 +171,7 @@ bool circular_tiles_prepare(struct circular_tiles *t, struct emit *e, const stru
         else
                 state->xs = state->slots ? state->slots->buffer : emit_parameter(e, state->x.value);
         state->schedule.strip = 0;
+        state->one_row = true;
         state->ws = op->operand_count > 1 ? emit_parameter(e, op_operand(op, 1)) : NULL;
         state->ys = t->at ? t->at->buffer : t->whole;
         state->between = t->at != NULL;
@@ -168,11 +180,14 @@ bool circular_tiles_prepare(struct circular_tiles *t, struct emit *e, const stru
         return true;
 }
 
+bool circular_tiles_schedule(const struct op *op)
+{
+        return schedule_registers(op->schedule) && op_result(op)->type->rank == RANK;
+}
+
 int64_t circular_tiles_strip(const struct op *op, const struct target *target)
 {
-        if (!schedule_registers(op->schedule) || op_result(op)->type->rank != RANK)
-                return 0;
-        return prologue_bytes(op, target);
+        return circular_tiles_schedule(op) ? prologue_bytes(op, target) : 0;
 }
 
 /* ---- one row ---- */
@@ -239,19 +254,25 @@ static bool write_tiles(struct circular_tiles *t, struct loop_expr *row, struct 
         return s->write(s, row, end, number(e, 0), number(e, s->panels));
 }
 
+/* Returns whether a row of the value is one of its halo or, with !is, one of the result. */
+static struct loop_expr *outside(const struct circular_tiles *t, struct loop_expr *row, bool is)
+{
+        struct emit *e = t->state->e;
+        int64_t end = t->low + type_extent(t->state->result->type, ROWS);
+        struct loop_expr *above = emit_op_int(e, is ? LOOP_LT : LOOP_GE, row, t->low),
+                         *below = emit_op_int(e, is ? LOOP_GE : LOOP_LT, row, end);
+        return emit_op(e, is ? LOOP_OR : LOOP_AND, above, below);
+}
+
 /* Writes the row of a value that has a halo above and below. */
 static bool write_between(struct circular_tiles *t, struct loop_expr *row, struct loop_expr *slot)
 {
         struct kernel_state *s = t->state;
         struct emit *e = s->e;
-        int64_t made = type_extent(s->result->type, ROWS);
-        struct loop_expr *above = emit_op_int(e, LOOP_LT, row, t->low),
-                         *below = emit_op_int(e, LOOP_GE, row, t->low + made);
-        struct loop_expr *outside = emit_let(e, "outside", emit_op(e, LOOP_OR, above, below));
-        emit_if(e, outside);
+        emit_if(e, emit_let(e, "outside", outside(t, row, true)));
         fill_row(t, slot, true);
         emit_end(e);
-        emit_if(e, loop_op(e->arena, LOOP_NOT, outside, NULL, NULL));
+        emit_if(e, emit_let(e, "inside", outside(t, row, false)));
         emit_if(e, emit_op_int(e, LOOP_LT, row, t->at->kept));
         fill_row(t, slot, false);
         emit_end(e);
@@ -272,10 +293,14 @@ bool circular_tiles_row(struct circular_tiles *t, struct loop_expr *image, struc
                         slot_start(s, row, t->at, type_extent(type, ROWS), row_elements(type)));
                 return s->pad ? write_between(t, row, slot) : write_tiles(t, row, slot);
         }
-        if (s->pad) { /* The halo is filled once. */
-                emit_if(e, emit_op_int(e, LOOP_EQ, plus(e, row, image), 0));
-                state_halo(s, number(e, 0), 1, 1);
-                emit_end(e);
-        }
-        return write_tiles(t, row, NULL);
+        if (!s->pad)
+                return write_tiles(t, row, NULL);
+        emit_if(e, emit_op_int(e, LOOP_EQ, plus(e, row, image), 0));
+        state_halo(s, number(e, 0), 1, 1);        /* The halo is filled once. */
+        emit_end(e);
+        struct loop_expr *inside = emit_let(e, "inside", outside(t, row, false));
+        emit_if(e, inside);
+        bool good = write_tiles(t, emit_let(e, "at_row", minus(e, row, number(e, t->low))), NULL);
+        emit_end(e);
+        return good;
 }

@@ -25,6 +25,8 @@ struct circular_tiles {
 bool circular_tiles_prepare(struct circular_tiles *t, struct emit *e, const struct region *region);
 /* Writes what computes one row of the value. */
 bool circular_tiles_row(struct circular_tiles *t, struct loop_expr *image, struct loop_expr *row);
+/* Has the contraction a schedule that such a kernel may follow? */
+bool circular_tiles_schedule(const struct op *op);
 /* Returns the bytes of the strip that such a kernel prepares for a contraction; 0: none. */
 int64_t circular_tiles_strip(const struct op *contraction, const struct target *target);
 

@@ -113,9 +113,22 @@ static bool write_panels(struct contract *c, struct loop_expr *from, struct loop
 static bool write_strip(struct contract *c, struct loop_expr *from, struct loop_expr *to,
                         struct loop_expr *first, struct loop_expr *end)
 {
-        struct loop_expr *block = times(c->s.e, c->group, c->blocks);
-        return (!c->s.prologue || prologue_write(&c->s, from, to, block)) &&
-               write_panels(c, from, to, first, end);
+        struct kernel_state *s = &c->s;
+        struct emit *e = s->e;
+        struct loop_expr *block = times(e, c->group, c->blocks);
+        const int64_t part = prologue_part(s);
+        if (part) {
+                s->first_tile = emit_for(e, "part", number(e, 0), number(e, s->column.count));
+                emit_loop(e, part, false);
+                s->end_tile = emit_let(e, "part_end",
+                                       minimum(e, plus(e, s->first_tile, number(e, part)),
+                                               number(e, s->column.count)));
+        }
+        bool good = (!s->prologue || prologue_write(s, from, to, block)) &&
+                    write_panels(c, from, to, first, end);
+        if (part)
+                emit_end(e);
+        return good;
 }
 
 static bool write_strips(struct contract *c, struct loop_expr *from, struct loop_expr *to,

@@ -62,6 +62,9 @@ struct kernel_state {
                                          * not the kernel's result. */
         struct prologue *prologue;      /* Computes or gathers x in strips, which xs then holds; or
                                          * NULL. */
+        bool one_row;                   /* `write` writes one row of tiles of one row each. */
+        /* The strip has these tiles of each row only; NULL: all. */
+        struct loop_expr *first_tile, *end_tile;
         struct loop_buffer *strip;      /* The prologue's memory, which other states of the kernel
                                          * use before and after; NULL: it has its own. */
         /* Rows of x lie in a circular buffer, `slot` elements each: row k of x is row slot_first +
@@ -132,6 +135,9 @@ int64_t prologue_bytes(const struct op *contraction, const struct target *target
 void prologue_spatial(struct kernel_state *s);
 /* Allocates the memory for `blocks` blocks of x, once the tiles are known. */
 void prologue_memory(struct kernel_state *s, int64_t blocks);
+/* Returns how many tiles of a row the strip has at a time, which s->first_tile and s->end_tile then
+ * bound; 0: all. */
+int64_t prologue_part(const struct kernel_state *s);
 /* Writes what the (rows of) tiles from..to read of x, from block first_block on; afterwards
  * s->x_start points to it. */
 bool prologue_write(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,

@@ -195,15 +195,21 @@ bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop
         if (s->open)
                 return open_each_tile(s, from, to, tile);
         for (int r = 1; r >= 0 && good; r--) {
-                if (one ? !r
-                        : !state_tiles(s, &s->row, r, "row", from, to, &row,
-                                       &s->position[s->spatial_count - 2]))
+                if (s->one_row && !one)
+                        s->position[s->spatial_count - 2] = row = from;
+                if (one || s->one_row ? !r
+                                      : !state_tiles(s, &s->row, r, "row", from, to, &row,
+                                                     &s->position[s->spatial_count - 2]))
                         continue;
                 for (int c = 1; c >= 0 && good; c--) {
                         if (s->enter && (c ? s->column.large : s->column.large < s->column.count))
                                 s->enter(s, tiling_size(&s->row, r), tiling_size(&s->column, c));
-                        struct loop_expr *begin = one ? from : number(e, 0);
-                        struct loop_expr *end = one ? to : number(e, s->column.count);
+                        struct loop_expr *begin = one             ? from
+                                                  : s->first_tile ? s->first_tile
+                                                                  : number(e, 0);
+                        struct loop_expr *end = one           ? to
+                                                : s->end_tile ? s->end_tile
+                                                              : number(e, s->column.count);
                         if (!state_tiles(s, &s->column, c, "column", begin, end, &column,
                                         &s->position[s->spatial_count - 1]))
                                 continue;
@@ -213,7 +219,7 @@ bool state_each_tile(struct kernel_state *s, struct loop_expr *from, struct loop
                         good = tile(s, tiling_size(&s->row, r), tiling_size(&s->column, c));
                         emit_end(e);
                 }
-                if (!one)
+                if (!one && !s->one_row)
                         emit_end(e);
         }
         return good;

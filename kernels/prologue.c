@@ -33,6 +33,7 @@ struct side {
         int64_t extent;                 /* The side has this many positions, with the halo on both
                                          * sides or, if `close`, those that strides meet. */
         int64_t stride, reach;          /* The window has this stride and this reach. */
+        int64_t held;                   /* The strip holds this many of the positions at a time. */
         bool close;                     /* The strip holds only the positions that strides meet. */
 };
 
@@ -50,6 +51,8 @@ struct prologue {
                                          * as many words as they are. */
         struct access x;                /* Words are decoded from here. */
         struct loop_expr **index, *at;  /* This index is written, and stored at `at`. */
+        /* The strip holds these columns. */
+        struct loop_expr *first_column, *end_column;
         struct loop_expr *slot;         /* The row that is written is this one of the circular
                                          * buffer. */
         struct lane_part part;
@@ -87,7 +90,7 @@ bool prologue_find(struct kernel_state *s)
                         ? packed_multiply(s->op, s->target, SUMS_IN_VECTORS)
                         : NULL;
         bool decodes = words && words->x.decode;
-        const struct multiply *m = decodes ? words : s->multiply;
+        const struct multiply *m = words && (decodes || s->lanes == 1) ? words : s->multiply;
         if (!reads || !m || t->element != m->x.memory || t->rank > 5)
                 return false;
         struct prologue *p = ARENA_NEW(s->arena, struct prologue);
@@ -108,6 +111,26 @@ bool prologue_find(struct kernel_state *s)
         return true;
 }
 
+int64_t prologue_part(const struct kernel_state *s)
+{
+        const int64_t part = s->schedule.strip_columns, last = s->spatial_count - 1;
+        return s->prologue && last == 1 && !s->spatial[1].open &&
+                               part < divide_up(s->spatial[1].extent, s->schedule.columns)
+                       ? part
+                       : 0;
+}
+
+/* Returns the columns that a strip holds at a time. */
+static int64_t held_columns(const struct kernel_state *s, const struct side *side)
+{
+        const struct tiling tiles =
+                tiling_even(s->spatial[s->spatial_count - 1].extent, s->schedule.columns);
+        const int64_t positions = prologue_part(s) * tiles.size;
+        return !positions     ? side->extent
+               : side->close ? positions
+                             : (positions - 1) * side->stride + side->reach;
+}
+
 void prologue_spatial(struct kernel_state *s)
 {
         struct prologue *p = s->prologue;
@@ -124,10 +147,13 @@ void prologue_spatial(struct kernel_state *s)
                 side->close = along->window == 1 && !p->pad;
                 side->extent = side->close ? along->extent
                                            : type_extent(op_operand(s->op, 0)->type, 2 + d);
+                side->held = side->extent;
+                if (d > 0 && d == s->spatial_count - 1)
+                        side->held = held_columns(s, side);
                 along->x_step = side->close ? step : step * strides[d];
                 along->x_window = step * dilations[d];
                 s->x.stride[2 + d] = step;
-                step *= side->extent;
+                step *= side->held;
         }
 }
 
@@ -159,23 +185,38 @@ void prologue_memory(struct kernel_state *s, int64_t blocks)
         s->xs = emit_scratch(s->e, "strip", element, all);
 }
 
+/* Returns the columns of x that a strip holds at a time by the schedule. */
+static int64_t held_by_schedule(const struct op *op, const struct relation *r)
+{
+        const struct schedule_registers *s = schedule_registers(op->schedule);
+        const struct along columns = r->along[3];
+        const int64_t all = type_extent(op_result(op)->type, 3),
+                      reach = (columns.window - 1) * columns.dilation + 1;
+        const struct tiling tiles = tiling_even(all, s->columns);
+        const bool close = columns.window == 1;
+        const int64_t part = s->strip_columns < tiles.count ? s->strip_columns : 0,
+                      positions = part ? part * tiles.size : all;
+        return close ? positions
+               : part ? (positions - 1) * columns.scale + reach
+                      : type_extent(op_operand(op, 0)->type, 3);
+}
+
 int64_t prologue_bytes(const struct op *op, const struct target *target)
 {
         const struct type *x = op_operand(op, 0)->type;
         const struct multiply *m = op->code == OP_convolve_packed
                                            ? packed_multiply(op, target, SUMS_IN_VECTORS)
                                            : NULL;
-        const bool decodes = m && m->x.decode;
-        if (!decodes && (op->code != OP_convolve_packed || x->element != E_F32) &&
+        const bool decodes = m && m->x.decode,
+                   gathers = m && target_lanes(target, E_F32) == 1;
+        if (!decodes && !gathers && (op->code != OP_convolve_packed || x->element != E_F32) &&
             (op->code != OP_convolve_lanes || x->element != E_F32))
                 return 0;
         struct relation r;
         relation_of(op, 0, &r);
         const int last = x->rank - 1;
         const struct along rows = r.along[2];
-        int64_t lanes = type_extent(x, last), row = lanes;
-        for (int d = 3; d < last; d++)
-                row *= type_extent(x, d);
+        int64_t lanes = type_extent(x, last), row = lanes * held_by_schedule(op, &r);
         int64_t size = (((rows.window - 1) * rows.dilation + 1) * row / lanes | 1) * lanes;
         size *= op->code == OP_convolve_packed ? type_extent(x, 1) : 1;
         return decodes ? size / m->channels * element_info[m->x.word].bytes
@@ -295,8 +336,7 @@ static bool write_side(struct kernel_state *s, int d, struct loop_expr **index,
                                                plus(e, index[2 + d], number(e, s->slot_first)),
                                                s->slots->kept));
         bool good = last ? write_position(s, index, k, here)
-                         : write_side(s, d + 1, index, number(e, 0),
-                                      number(e, p->sides[d + 1].extent), here);
+                         : write_side(s, d + 1, index, p->first_column, p->end_column, here);
         emit_end(e);
         if (after) {
                 begin = emit_let(e, "behind", maximum(e, from, end));
@@ -304,6 +344,26 @@ static bool write_side(struct kernel_state *s, int d, struct loop_expr **index,
                      times(e, minus(e, to, begin), unit));
         }
         return good;
+}
+
+/* Finds the columns that the tiles of a row read. */
+static void find_columns(struct kernel_state *s)
+{
+        struct prologue *p = s->prologue;
+        struct emit *e = s->e;
+        const struct side *side = &p->sides[1];
+        p->first_column = number(e, 0);
+        p->end_column = number(e, side->extent);
+        if (!s->first_tile)
+                return;
+        struct loop_expr *first = state_tile_start(s, &s->column, s->first_tile),
+                         *end = state_tile_start(s, &s->column, s->end_tile);
+        if (!side->close) {
+                first = times(e, first, side->stride);
+                end = plus(e, times(e, end, side->stride), number(e, side->reach - side->stride));
+        }
+        p->first_column = emit_let(e, "first_column", first);
+        p->end_column = emit_let(e, "end_column", end);
 }
 
 bool prologue_write(struct kernel_state *s, struct loop_expr *from, struct loop_expr *to,
@@ -322,6 +382,7 @@ bool prologue_write(struct kernel_state *s, struct loop_expr *from, struct loop_
         }
         first = emit_let(e, "first", first);
         end = emit_let(e, "last", end);
+        find_columns(s);
         struct loop_expr *start = emit_let(e, "start", times(e, s->task, p->size));
         struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, p->blocks));
         struct loop_expr *index[RANK_MAX] = { s->image, plus(e, first_block, block) };
@@ -329,6 +390,8 @@ bool prologue_write(struct kernel_state *s, struct loop_expr *from, struct loop_
         bool good = write_side(s, 0, index, first, end, at);
         emit_end(e);
         struct loop_expr *x = minus(e, start, times(e, first, p->unit));
+        if (!one)
+                x = minus(e, x, times(e, p->first_column, p->stored));
         s->x_start = emit_let(e, "x_start", minus(e, x, times(e, first_block, p->block)));
         return good;
 }

@@ -12,6 +12,7 @@
 struct schedule_machine {
         const struct target *target;
         int threads;
+        bool memory;                    /* The goal is little memory rather than speed. */
         const struct lower_options *lower;      /* Kernels that are written to look at their
                                                  * nests have these options. */
         const struct loop_library *library;     /* Such kernels call these functions; NULL: no

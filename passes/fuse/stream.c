@@ -27,7 +27,11 @@
 #include "passes/memory/arrange.h"
 #include "passes/pass.h"
 
-enum { RANGE_MAX = 32 };                /* A range has this many operations at most. */
+enum {
+        RANGE_MAX = 32,                 /* A range has this many operations at most. */
+        ONE_BY_ONE = 8                  /* What register tiles compute takes about so many times as
+                                         * long one by one. */
+};
 
 /* The struct measures a range as one kernel: the bytes of its circular buffers (and of what is
  * prepared for it) with whole rows, and with the narrowest patches. INT64_MAX: it cannot be one
@@ -292,7 +296,7 @@ static bool try_range(struct streaming *s, int p, int q, struct way *way)
                         widest_patch(joined, s->context->target,
                                      s->enough - bytes_with(s, p, q, prepared(s, p, q)),
                                      &cost);
-                way->again += cost.again;
+                way->again += cost.again + (ONE_BY_ONE - 1) * cost.slower;
                 op_erase(joined);
         }
         return true;

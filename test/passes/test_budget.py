@@ -18,13 +18,14 @@ TARGETS = ["generic", "x86-64-v4", "generic,x86-64-v3,x86-64-v4"]
 
 @pytest.fixture
 def model(tmp_path):
-    """four convolutions that Winograd's algorithm is worth it for, with a branch, and a global pool"""
+    """four convolutions that Winograd's algorithm is worth it for, with a branch, less what a global pool makes of them"""
     r, nodes, constants = np.random.default_rng(0), [], []
     for i in range(4):
         constants.append(numpy_helper.from_array(r.standard_normal((64, 64, 3, 3)).astype(np.float32) / 24, f"w{i}"))
         nodes.append(helper.make_node("Conv", [f"v{i}" if i else "x", f"w{i}"], [f"v{i + 1}"], name=f"conv{i}", pads=[1] * 4))
-    nodes += [helper.make_node("Add", ["v2", "v4"], ["sum"], name="add"), helper.make_node("GlobalAveragePool", ["sum"], ["y"], name="pool")]
-    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", [1, 64, 28, 28]), ("y", [1, 64, 1, 1]))]
+    nodes += [helper.make_node("Add", ["v2", "v4"], ["sum"], name="add"), helper.make_node("GlobalAveragePool", ["sum"], ["mean"], name="pool"),
+              helper.make_node("Sub", ["sum", "mean"], ["y"], name="less")]
+    ports = [helper.make_tensor_value_info(name, TensorProto.FLOAT, shape) for name, shape in (("x", [1, 64, 28, 28]), ("y", [1, 64, 28, 28]))]
     made = helper.make_model(helper.make_graph(nodes, "m", ports[:1], ports[1:], constants), opset_imports=[helper.make_opsetid("", 17)])
     made.ir_version = 9
     onnx.save(made, tmp_path / "m.onnx")

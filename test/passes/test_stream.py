@@ -416,12 +416,35 @@ def test_detector(tmp_path):
 
 
 def test_stops(tmp_path):
-    """a global pool needs all rows: said with -v, and the budget's error names what is there"""
+    """what reads all rows again behind a global pool of them needs them all: said with -v, and the budget's error names what is there"""
     chain = Chain(3)
-    onnx.save(chain.model(4, tail="GlobalAveragePool"), tmp_path / "m.onnx")
+    chain.model(4)
+    rows, shape = chain.last, chain.shape
+    chain.add("GlobalAveragePool", [rows], [*shape[:2], 1, 1])
+    chain.add("Sub", [rows, chain.last], shape)
+    onnx.save(chain.model(0), tmp_path / "m.onnx")
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "-v", "-o", tmp_path / "m.c", "--max-ram=16"])
     assert done.returncode == dnncc.BUDGET and "streaming ends at" in done.stderr and "needs all rows at once" in done.stderr
     assert "\n  largest " in done.stderr and not (tmp_path / "m.c").exists()
+
+
+@pytest.mark.parametrize("images", [1, 2])
+@pytest.mark.parametrize("pool", ["GlobalAveragePool", "GlobalMaxPool"])
+def test_pools(tmp_path, pool, images):
+    """A global pool that ends a stream takes rows as they come: no tensor of rows is in memory, and the bits are those of kernels apart."""
+    reduced = 0
+    for seed in range(60, 66):
+        chain, folder = Chain(seed, images), tmp_path / str(seed)
+        model = chain.model(4, tail=pool, kinds=["convolve", "pool", "residual", "activation"])
+        folder.mkdir()
+        onnx.save(model, folder / "model.onnx")
+        x = chain.values.standard_normal(chain.start).astype(np.float32)
+        want, plain, _ = outputs(model, x, folder / "apart", [])
+        size = least(folder / "model.onnx", folder)
+        got, size, joined = outputs(model, x, folder / "joined", [f"--max-ram={size}"])
+        assert size < plain and joined > 0 and got[0].tobytes() == want[0].tobytes()
+        reduced += "RESTRICT sums" in (folder / "joined" / "model.c").read_text()
+    assert reduced > 1, "rows are reduced as they come"
 
 
 def test_restart(tmp_path):

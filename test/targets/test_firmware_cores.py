@@ -150,6 +150,71 @@ def test_borders(tmp_path):
     assert len(re.findall(r"^    %\d+ = pad\(", text, re.M)) == 2 and re.findall(r"^  %\d+ = pad\((%\w+)", text, re.M) == ["%x0"], text
 
 
+def stream(seed, images):
+    """quantized layers whose rows can be passed on: a window, depthwise with a stride, single positions with a residual sum, windows, a global pool"""
+    r, nodes, initializers = np.random.default_rng(seed), [], []
+    height, width = map(int, r.integers(11, 18, 2))
+
+    def scale(name, step, zero):
+        initializers.extend([numpy_helper.from_array(np.float32(step), f"{name}_s"), numpy_helper.from_array(np.int8(zero), f"{name}_z")])
+
+    def convolve(x, y, m, c, window, strides, pads, group=1):
+        w = r.integers(-127, 128, (m, c // group, *window)).astype(np.int8)
+        scale(y, .02, r.integers(-128, 128))
+        scale(f"{y}_w", 1 / (100 * np.sqrt(np.prod(w.shape[1:]))), 0)
+        initializers.extend([numpy_helper.from_array(w, f"{y}_w"), numpy_helper.from_array(r.integers(-2000, 2000, m).astype(np.int32), f"{y}_b")])
+        names = [x, f"{x}_s", f"{x}_z", f"{y}_w", f"{y}_w_s", f"{y}_w_z", f"{y}_s", f"{y}_z", f"{y}_b"]
+        nodes.append(helper.make_node("QLinearConv", names, [y], strides=strides, pads=pads, group=group))
+    scale("x", .02, r.integers(-128, 128))
+    channels = int(r.choice([1, 3, 8]))
+    convolve("x", "a", 8, channels, (3, 3), (1, 1), (1, 1, 1, 1))
+    convolve("a", "b", 8, 8, (3, 3), (2, 1), (1, 1, 1, 1), group=8)
+    convolve("b", "c", 8, 8, (1, 1), (1, 1), (0, 0, 0, 0))
+    for name in "bc":
+        nodes.append(helper.make_node("DequantizeLinear", [name, f"{name}_s", f"{name}_z"], [f"{name}_f"]))
+    nodes.append(helper.make_node("Add", ["b_f", "c_f"], ["sum"]))
+    scale("d", .03, 5)
+    nodes.append(helper.make_node("QuantizeLinear", ["sum", "d_s", "d_z"], ["d"]))
+    convolve("d", "e", 12, 8, (3, 5), (1, 2), (1, 2, 1, 2))
+    nodes += [helper.make_node("DequantizeLinear", ["e", "e_s", "e_z"], ["e_f"]), helper.make_node("GlobalAveragePool", ["e_f"], ["mean"])]
+    scale("y", .01, 0)
+    nodes.append(helper.make_node("QuantizeLinear", ["mean", "y_s", "y_z"], ["y"]))
+    graph = helper.make_graph(nodes, "m", [helper.make_tensor_value_info("x", TensorProto.INT8, (images, channels, height, width))],
+                              [helper.make_tensor_value_info("y", TensorProto.INT8, (images, 12, 1, 1))], initializers)
+    model = onnx.shape_inference.infer_shapes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8))
+    onnx.checker.check_model(model)
+    return model, [r.integers(-128, 128, (images, channels, height, width)).astype(np.int8)]
+
+
+def workspace(folder):
+    return int(re.search(r"WORKSPACE_SIZE (\d+)u", (folder / "model.h").read_text())[1])
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("target", THUMB)
+@pytest.mark.parametrize("seed", range(4))
+def test_streams(seed, target, tmp_path):
+    """rows that are passed on give the bytes of tensors as a whole, in register tiles as these, with less memory; so do strips of parts of rows"""
+    processor.require(target)
+    model, inputs = stream(seed, 1 + seed % 2)
+    path = saved(model, tmp_path)
+    want = results(path, inputs, "generic", tmp_path / "plain", "--requantize=integer")
+    np.testing.assert_array_equal(results(path, inputs, target, tmp_path / "whole")[0], want[0])
+    size = whole = workspace(tmp_path / "whole")
+    least = dnncc.run([dnncc.DNNCC, path, f"--target={target}", "--max-ram=0", "-o", tmp_path / "none.c"])
+    least = int(re.search(r"the workspace takes (\d+) bytes", least.stderr)[1])
+    streams = 0
+    for step in range(4):
+        budget = max(least, size - 1 - step * whole // 8)
+        folder = tmp_path / str(step)
+        np.testing.assert_array_equal(results(path, inputs, target, folder, f"--max-ram={budget}")[0], want[0])
+        size = workspace(folder)
+        assert size <= budget
+        text = (folder / "model.c").read_text()
+        streams += bool(re.search(r"circular(.|\n)*strip(.|\n)*\{", text)) and "patch = 0" not in text
+    assert streams or target == "cortex-m55", "rows are passed on in tiles of words"
+
+
 def source(model, target, folder, *options):
     dnncc.compile_model(model, folder, [f"--target={target}", *options])
     return (folder / "model.c").read_text()
