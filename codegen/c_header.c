@@ -473,7 +473,7 @@ static bool is_returned(const struct c_writer *w, const char *error)
         if (!strcmp(error, "WEIGHTS"))
                 return w->options->weights != PRINT_WEIGHTS_INLINE;
         if (!strcmp(error, "STATE"))
-                return c_state_any(w) && !w->dialect->is_device;
+                return (c_state_any(w) && !w->dialect->is_device) || c_step_any(w);
         if (!strcmp(error, "FULL"))
                 return loop_first_kept(w->p) < w->p->extent_count;
         if (!strcmp(error, "IMAGE"))
@@ -581,6 +581,7 @@ void c_header(struct c_writer *w, struct text *out)
         c_error_macros(w);
         text_add(out, "\n");
         c_run_prototypes(w);
+        c_step_header(w);
         c_machine_functions(w);
         c_levels_header(w);
         c_descriptor_header(w);

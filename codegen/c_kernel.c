@@ -337,7 +337,7 @@ static const char *c_error_name(struct c_writer *w, int code)
         }
 }
 
-static void put_statement(struct c_writer *w, const struct loop_stmt *s)
+void c_statement(struct c_writer *w, const struct loop_stmt *s)
 {
         const struct loop_expr *const exprs[] = { s->a, s->b, s->c };
         for (int i = 0; i < 3 && s->kind != STMT_WHILE; i++)
@@ -416,7 +416,7 @@ void c_block(struct c_writer *w, const struct loop_block *block)
         }
         w->indent++;
         for (const struct loop_stmt *s = block->first; s && !w->failed; s = s->next) {
-                put_statement(w, s);
+                c_statement(w, s);
                 /* The stores of a vector are printed with the first one. */
                 for (int more = s->vector; more > 1; more--)
                         s = s->next;

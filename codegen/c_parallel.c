@@ -280,8 +280,112 @@ static void put_launch(struct c_writer *w, const struct range *r, const struct t
         c_end(w);
 }
 
+/* ---- iterations in order: a function that takes their range ----
+ *
+ *     static KERNEL void conv1_part(const f32 *RESTRICT x, f32 *RESTRICT y, ptrdiff_t i_from, ptrdiff_t i_to)
+ *     {
+ *             for (ptrdiff_t i = i_from; i < i_to; i++) {
+ *                     ...
+ *             }
+ *     }
+ */
+
+static void put_ordered_function(struct c_writer *w, const struct task *task,
+                                 const struct text *body, const char *from, const char *to)
+{
+        c_put(w, "static KERNEL %svoid %s(", c_attribute(w), task->name);
+        for (int i = 0; i < task->function->buffer_count; i++) {
+                const struct loop_buffer *b = task->function->buffers[i];
+                c_put(w, "%s%s%s," C_SOFT, pointer_type(w, b),
+                      b->alias_class ? "" : w->dialect->restricted, c_name(w, b)->text);
+        }
+        for (int i = 0; i < task->scalars; i++)
+                c_put(w, "%s %s," C_SOFT, c_value_type(w, task->function->scalars[i]->type),
+                      c_name(w, task->function->scalars[i])->text);
+        c_put(w, "%s %s," C_SOFT "%s %s)", c_type(E_INDEX), from, c_type(E_INDEX), to);
+        c_end(w);
+        c_line(w, "{");
+        w->indent = 1;
+        c_unused(w, task->function, task->scalars);
+        w->indent = 0;
+        text_add_bytes(w->out, body->data, body->length);
+        c_line(w, "}");
+        c_line(w, "%s", "");
+}
+
+/* Prints the function into w->tasks. */
+static void define_ordered(struct c_writer *w, struct task *task)
+{
+        struct loop_function *f = task->function;
+        struct loop_variable *index = f->scalars[task->scalars];
+        const struct loop_stmt *s = task->launch;
+        struct names *locals = w->locals;
+        struct map *entries = w->tile_entries, *written = w->written;
+        struct text *out = w->out, body = { 0 };
+        const int indent = w->indent;
+        w->locals = names_new(w->arena);
+        w->launch = s;
+        w->task_bounds = NULL;
+        for (int i = 0; i < f->buffer_count; i++)
+                c_name_set(w, f->buffers[i], c_local(w, f->buffers[i]->name));
+        for (int i = 0; i < task->scalars; i++)
+                c_declare(w, f->scalars[i]);
+        c_declare(w, index);
+        const char *name = c_use(w, index),
+                   *from = c_local(w, arena_printf(w->arena, "%s_from", name)),
+                   *to = c_local(w, arena_printf(w->arena, "%s_to", name));
+        c_find_entries(w, f);
+        c_find_pointers(w, f);
+        w->out = &body;
+        w->indent = 1;
+        c_put(w, "for (%s %s = %s;" C_SOFT "%s < %s;" C_SOFT "%s", c_type(E_INDEX), name, from,
+              name, to, name);
+        c_put(w, s->step == 1 ? "++) {" : " += %lld) {", (long long)s->step);
+        c_end(w);
+        c_block(w, f->body);
+        c_line(w, "}");
+        w->out = &w->tasks;
+        w->indent = 0;
+        put_ordered_function(w, task, &body, from, to);
+        w->launch = NULL;
+        w->locals = locals;
+        w->tile_entries = entries;
+        w->written = written;
+        w->out = out;
+        w->indent = indent;
+        text_free(&body);
+}
+
+static void launch_in_order(struct c_writer *w, const struct loop_stmt *s)
+{
+        struct task task = {
+                .launch = s,
+                .function = s->function,
+                .scalars = loop_scalar_count(s),
+                .name = c_global(w, arena_printf(w->arena, "%s_part",
+                                                 c_name(w, w->kernel)->text)),
+        };
+        define_ordered(w, &task);
+        c_put(w, "%s(", task.name);
+        for (int i = 0; i < s->function->buffer_count; i++)
+                c_put(w, "%s," C_SOFT, c_use(w, s->buffers[i]));
+        for (int i = 0; i < task.scalars; i++) {
+                c_expression(w, s->scalars[i]);
+                c_put(w, "," C_SOFT);
+        }
+        c_expression(w, s->a);
+        c_put(w, "," C_SOFT);
+        c_expression(w, s->b);
+        c_put(w, ");");
+        c_end(w);
+}
+
 void c_launch(struct c_writer *w, const struct loop_stmt *s)
 {
+        if (s->in_order) {
+                launch_in_order(w, s);
+                return;
+        }
         struct loop_function *f = s->function;
         const char *kernel = c_name(w, w->kernel)->text;
         struct task task = {

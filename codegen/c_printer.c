@@ -270,6 +270,7 @@ static void put_top(struct c_writer *w, struct text *out, const struct text *int
                          "\n#ifndef %s\n#error \"%s is of another build than this file\"\n#endif\n",
                          build, header);
         (w->dialect->top ? w->dialect->top : put_rest_of_top)(w, out);
+        c_step_top(w, build, out);
 }
 
 static void write_text(FILE *file, struct text *text)
@@ -284,6 +285,7 @@ static void write_text(FILE *file, struct text *text)
 static void print_code(struct c_writer *w, struct text *code, struct text *run)
 {
         c_hooks_top(w, code);
+        c_step_helpers(w, run);
         for (int level = 0; level < w->level_count; level++) {
                 struct text inner = { 0 };
                 c_level(w, level);
@@ -291,11 +293,13 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
                 if (w->dialect->run)
                         ;
                 else if (c_run_is_split(w))
-                        c_run_inner(w, &inner);
+                        c_run_inner(w, &inner,
+                                    arena_printf(w->arena, "static %sint %s(",
+                                                 c_flush_attribute(w), w->levels[level].run));
                 for (int e = 0; e < w->p->entry_count && !w->dialect->run && !c_run_is_split(w);
                      e++) {
                         c_entry(w, e);
-                        c_run(w, run);
+                        (c_step_any(w) ? c_step : c_run)(w, run);
                 }
                 c_entry(w, 0);
                 if (level)

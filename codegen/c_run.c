@@ -17,6 +17,9 @@ bool c_run_is_split(const struct c_writer *w)
         return w->level_count > 1 || w->options->flush_denormals;
 }
 
+/* Is main in a function that checks nothing? */
+static bool is_inner(const struct c_writer *w) { return c_run_is_split(w) || c_step_any(w); }
+
 void c_run_prototype(struct c_writer *w, const char *head)
 {
         c_put(w, "%svoid *workspace", head);
@@ -231,13 +234,15 @@ void c_run_extents(struct c_writer *w)
                 const char *kept = c_passes_extent(w, i)    ? "*"
                                    : w->p->extents[i].kept ? "state->"
                                                            : "";
-                if (w->p->extents[i].counted)
+                if (w->p->extents[i].counted && c_step_any(w))
+                        ;               /* It is a word of the record. */
+                else if (w->p->extents[i].counted)
                         c_line(w, "ptrdiff_t %s = %lld;", c_name(w, v)->text, (long long)v->low);
                 else if (c_name(w, v)->used)
                         c_line(w, "const ptrdiff_t %s = (ptrdiff_t)%s%s;", c_name(w, v)->text, kept,
                                v->name);
                 else if ((c_takes_extent(w, i) || c_passes_extent(w, i)) &&
-                         (c_run_is_split(w) || w->options->unchecked))
+                         (is_inner(w) || w->options->unchecked))
                         c_line(w, "(void)%s;", v->name);
         }
 }
@@ -306,11 +311,11 @@ void c_run_pointers(struct c_writer *w)
                 reached[b->region] = true;
                 put_workspace_pointer(w, b);
         }
-        if (!any && (c_run_is_split(w) || w->options->unchecked || w->workspace_size <= 0))
+        if (!any && (is_inner(w) || w->options->unchecked || w->workspace_size <= 0))
                 c_line(w, "(void)workspace;");
         for (int i = 0; i < w->p->region_count; i++)
                 if (!reached[i + 1] &&
-                    (c_run_is_split(w) || w->options->unchecked || !w->areas[i].size))
+                    (is_inner(w) || w->options->unchecked || !w->areas[i].size))
                         c_line(w, "(void)%s;", w->regions[i]);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_VIEW && is_named(w, b))
@@ -358,7 +363,10 @@ struct text c_main_text(struct c_writer *w)
         w->out = &body;
         w->in_run = true;
         c_find_entries(w, w->p->entries[w->entry].main);
-        c_block(w, w->p->entries[w->entry].main->body);
+        if (c_step_any(w))
+                c_step_main(w);
+        else
+                c_block(w, w->p->entries[w->entry].main->body);
         w->in_run = false;
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space == SPACE_VIEW && is_named(w, b))
@@ -369,27 +377,34 @@ struct text c_main_text(struct c_writer *w)
         return body;
 }
 
-static void put_checks(struct c_writer *w)
+void c_run_check_arguments(struct c_writer *w)
 {
-        if (!w->options->unchecked) {
-                c_run_check_extents(w);
-                put_null_check(w);
-                put_alignment_check(w);
-        }
+        if (w->options->unchecked)
+                return;
+        c_run_check_extents(w);
+        put_null_check(w);
+        put_alignment_check(w);
+}
+
+void c_run_checks(struct c_writer *w)
+{
+        c_run_check_arguments(w);
         c_state_check(w);
 }
 
 static void put_main(struct c_writer *w, struct text *body)
 {
-        c_length_check(w);
-        c_tiles_enable(w);
+        if (!c_step_any(w)) {
+                c_length_check(w);
+                c_tiles_enable(w);
+        }
         c_run_extents(w);
         c_text_pointers(w);
         c_text_swap(w);
         c_state_pointers(w);
         c_run_pointers(w);
         c_text_copies(w);
-        if (c_hooks_any(w))
+        if (c_hooks_any(w) && !c_step_any(w))
                 c_hook(w, "AFTER", -1);
         if (body->length)
                 text_add_bytes(w->out, body->data, body->length);
@@ -420,13 +435,12 @@ static void close_function(struct c_writer *w)
         c_line(w, "}");
 }
 
-void c_run_inner(struct c_writer *w, struct text *out)
+void c_run_inner(struct c_writer *w, struct text *out, const char *head)
 {
         struct text body = c_main_text(w);
         w->out = out;
         text_add(out, "\n");
-        open_function(w, arena_printf(w->arena, "static %sint %s(", c_flush_attribute(w),
-                                      w->levels[w->level].run));
+        open_function(w, head);
         if (w->uses_status)
                 c_line(w, "int status;");
         c_weights_pointer(w, w->uses_weights);
@@ -460,7 +474,7 @@ void c_run(struct c_writer *w, struct text *out)
                                    w->prefix));
         if (!split && w->uses_status)
                 c_line(w, "int status;");
-        put_checks(w);
+        c_run_checks(w);
         if (!split || !w->options->unchecked)
                 c_weights_pointer(w, !w->options->unchecked || w->uses_weights);
         c_weights_check(w);

@@ -502,6 +502,7 @@ void c_names_begin(struct c_writer *w)
         c_machine_reserve(w);
         c_text_reserve(w);
         c_state_reserve(w);
+        c_step_reserve(w);
         if (w->dialect->reserve)
                 w->dialect->reserve(w);
         name_library(w);

@@ -404,6 +404,7 @@ void c_keep_top(struct c_writer *w, struct text *out);
 /* Finds the entries of register tiles that f mentions, each of which is a variable. */
 void c_find_entries(struct c_writer *w, const struct loop_function *f);
 void c_block(struct c_writer *w, const struct loop_block *block);
+void c_statement(struct c_writer *w, const struct loop_stmt *s);
 /* Returns how many calls of kernels come before this one in all mains; NULL: how many there are. */
 int c_call_number(const struct c_writer *w, const struct loop_stmt *call);
 void c_kernels(struct c_writer *w, struct text *out);     /* Prints all kernels of the level. */
@@ -461,7 +462,8 @@ void c_levels_call(struct c_writer *w);                   /* Prints the call of 
 
 /* Does the public function only check, and call another one? */
 bool c_run_is_split(const struct c_writer *w);
-void c_run_inner(struct c_writer *w, struct text *out);   /* Prints the level's own run function. */
+/* Prints the level's own run function, which begins with `head`. */
+void c_run_inner(struct c_writer *w, struct text *out, const char *head);
 void c_run(struct c_writer *w, struct text *out);
 /* Appends "int digits_run(" and the parameters to the line, without a semicolon. */
 void c_run_prototype(struct c_writer *w, const char *head);
@@ -469,6 +471,9 @@ void c_run_prototypes(struct c_writer *w);                /* Prints those of all
 /* Returns what a parameter of run points to: "float", or "char *const" for texts that it reads. */
 const char *c_port_type(const struct loop_buffer *b);
 void c_run_arguments(struct c_writer *w);                 /* Prints the arguments of a call. */
+/* Print the checks of arguments, and these with those of state. */
+void c_run_check_arguments(struct c_writer *w);
+void c_run_checks(struct c_writer *w);
 /* Print the check of the extents that are parameters, and variables for all extents. */
 void c_run_check_extents(struct c_writer *w);
 void c_run_extents(struct c_writer *w);
@@ -476,6 +481,19 @@ void c_run_extents(struct c_writer *w);
 struct text c_main_text(struct c_writer *w);
 void c_run_pointers(struct c_writer *w);                  /* Prints variables for the program's
                                                            * buffers. */
+
+/* ---- runs in steps (c_step.c): nothing happens without a record ---- */
+
+bool c_step_any(const struct c_writer *w);
+void c_step_reserve(struct c_writer *w);
+/* Prints main as places that the record has the number of. */
+void c_step_main(struct c_writer *w);
+/* Prints begin, step, and run by them. */
+void c_step(struct c_writer *w, struct text *out);
+void c_step_helpers(struct c_writer *w, struct text *out);
+void c_step_header(struct c_writer *w);
+/* Prints the mark of a record, a part of the build's digest. */
+void c_step_top(struct c_writer *w, const char *build, struct text *out);
 
 /* ---- denormal numbers as 0 (c_flush.c): nothing happens without --flush-denormals ---- */
 

@@ -14,8 +14,10 @@ enum {
         CODE_LOAD = 26, CODE_LOOP = 18, CODE_STATEMENT = 2, CODE_FUNCTION = 8,
         CODE_LIBRARY = 150,             /* of a call of the math library, which is inlined */
         CODE_CALL = 16, CODE_RUN = 80,  /* of run: for each call, and for its checks */
+        CODE_STEP = 360, CODE_PLACE = 14,       /* of begin and step, and for each call of a step */
         /* words of stack */
         STACK_PARAMETER = 8, STACK_FUNCTION = 3, STACK_RUN = 12,
+        STACK_STEP = 16,                /* of step, or of run around it */
         STACK_LIBRARY = 20              /* what compilers call: floats, divisions */
 };
 
@@ -144,17 +146,49 @@ static bool is_deeper(struct footprint a, struct footprint b)
         return footprint_stack(a, 4) > footprint_stack(b, 4);
 }
 
+static void add_launch(struct loop_stmt *s, void *context)
+{
+        struct footprint *launched = context;
+        if (s->kind != STMT_LAUNCH)
+                return;
+        const struct footprint own = footprint_function(s->function);
+        if (is_deeper(own, *launched))
+                *launched = own;
+}
+
+/* Returns what a kernel takes with the functions that its loops became. */
+static struct footprint footprint_kernel(const struct loop_function *f)
+{
+        struct footprint own = footprint_function(f), launched = { 0 };
+        loop_block_walk(f->body, add_launch, NULL, &launched);
+        own.stack_bytes += launched.stack_bytes;
+        own.stack_words += launched.stack_words;
+        return own;
+}
+
+static void add_steps(const struct loop_program *p, struct footprint *run)
+{
+        int calls = 0;
+        for (int i = 0; i < p->entry_count; i++)
+                for (const struct loop_stmt *s = p->entries[i].main->body->first; s; s = s->next)
+                        calls += s->kind == STMT_CALL;
+        run->code += (int64_t)CODE_STEP * p->entry_count + (int64_t)CODE_PLACE * calls;
+        run->stack_words += STACK_STEP;
+}
+
 struct footprint footprint_program(const struct loop_program *p)
 {
         struct footprint run = { .stack_words = STACK_RUN }, deepest = { 0 };
         for (const struct loop_function *f = p->kernels; f; f = f->next) {
-                const struct footprint own = footprint_function(f);
+                const struct footprint own = footprint_kernel(f);
                 run.code += own.code;
                 if (is_deeper(own, deepest))
                         deepest = own;
         }
         run.code += (int64_t)CODE_RUN * p->entry_count;
         loop_walk_mains(p, add_call, NULL, &run);
+        if (p->entries[0].record)
+                add_steps(p, &run);
         run.stack_bytes += deepest.stack_bytes;
         run.stack_words += deepest.stack_words + STACK_LIBRARY;
         return run;

@@ -189,6 +189,8 @@ static const char *passes_asked(const struct run *run)
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
         if (writes_ranges(o))
                 return pipeline_calibrated();
+        if (run->context.step && !is_model && !run->state.program)
+                list = passes_with(run->arena, list ? list : pipeline_passes(o->level), "steps");
         if (requantizes_by_integers(run) && !is_model)
                 list = passes_with(run->arena, list ? list : pipeline_passes(o->level),
                                    "requantize_integer");

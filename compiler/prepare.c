@@ -104,6 +104,34 @@ static bool choose_targets(struct run *run)
         return true;
 }
 
+enum { STEP_WORK = 65536 };             /* --step alone asks for steps of so many products. */
+
+static bool set_step(struct run *run)
+{
+        const char *text = run->options.step;
+        int64_t work = STEP_WORK;
+        if (!text)
+                return true;
+        if (*text && (!int_parse(text, &work) || work < 1 || work > INT32_MAX / 4)) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--step wants products of a step, from 1 to %d, not '%s'",
+                           INT32_MAX / 4, text_argument(run->arena, text));
+                return false;
+        }
+        for (int i = 0; i < run->target_count; i++) {
+                if (target_engine(run->targets[i])->fixed ||
+                    target_engine(run->targets[i])->launches) {
+                        diag_error(&run->diag, EXIT_USAGE,
+                                   "--step is for code that one processor runs, and not for "
+                                   "target %s",
+                                   run->targets[i]->name);
+                        return false;
+                }
+        }
+        run->context.step = work;
+        return true;
+}
+
 bool prepare_context(struct run *run)
 {
         const struct options *o = &run->options;
@@ -116,7 +144,7 @@ bool prepare_context(struct run *run)
                                                  .views = o->level > 0 && !o->no_alias,
                                                  .threads = o->threads };
         context->threads = o->threads;
-        if (!choose_targets(run))
+        if (!choose_targets(run) || !set_step(run))
                 return false;
         context->target = run->targets[run->target_count - 1];
         context->least = run->targets[0];

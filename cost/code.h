@@ -14,12 +14,25 @@ double cost_of_code(const struct target *target, const struct loop_bounds *bound
  * the time that so many bytes of constants take from the second cache. */
 double cost_of_call(const struct target *target, const struct loop_function *kernel,
                     const struct loop_range *scalars, double constants);
+/* Returns the work of a block of one run in products, which are multiplications whose results are
+ * added up; any other operation counts as one. `run` has the values of the variables around the
+ * block, and gets those of its own. */
+double cost_of_work(struct loop_bounds *run, const struct loop_block *block);
+/* Returns the work of a call of the kernel, at the bounds of its extents. */
+double cost_of_kernel_work(const struct loop_function *kernel);
 
 /* Counts what one call of a kernel executes on a core without vectors that starts one instruction
  * in a cycle: instructions, those of them that load or store at most four bytes, and branches back
  * to the start of a loop. Scalar arguments are as for cost_of_call. Fitted to what QEMU counts of
  * code by gcc 12 -O2 (docs/measurements/firmware.md): models of the table are within 15 %. */
-enum code_count { COUNT_NONE, COUNT_INSTRUCTIONS, COUNT_LOADS, COUNT_STORES, COUNT_BRANCHES };
+enum code_count {
+        COUNT_NONE,
+        COUNT_INSTRUCTIONS,
+        COUNT_LOADS,
+        COUNT_STORES,
+        COUNT_BRANCHES,
+        COUNT_WORK                      /* Work in products is for cost_of_work alone. */
+};
 double code_count(enum code_count what, const struct target *target,
                   const struct loop_function *kernel, const struct loop_range *scalars);
 

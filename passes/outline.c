@@ -21,6 +21,7 @@
  * plain one. */
 #include <string.h>
 
+#include "passes/outline.h"
 #include "passes/pass.h"
 
 /* A capture is a buffer or a variable of the kernel, and what stands for it in the task. */
@@ -175,9 +176,8 @@ static bool is_plain(const struct loop_stmt *s)
                (to <= from || (uint64_t)to - (uint64_t)from <= (uint64_t)s->step);
 }
 
-/* Makes s the launch of a task, and returns the task. */
-static struct loop_function *outline(struct loop_program *p, const struct loop_function *kernel,
-                                     struct loop_stmt *s)
+struct loop_function *outline_loop(struct loop_program *p, const struct loop_function *kernel,
+                                   struct loop_stmt *s)
 {
         const char *name = arena_printf(p->arena, "%s_task", kernel->name);
         struct outlining o = { .arena = p->arena, .scratch = arena_new() };
@@ -208,7 +208,7 @@ static int outline_block(struct loop_program *p, const struct loop_function *ker
                         count += outline_block(p, kernel, s->body, at);
                         count += outline_block(p, kernel, s->other, at);
                 } else if (s->kind == STMT_FOR && s->for_kind == FOR_PARALLEL && !is_plain(s)) {
-                        struct loop_function *task = outline(p, kernel, s);
+                        struct loop_function *task = outline_loop(p, kernel, s);
                         task->next = **at;
                         **at = task;
                         *at = &task->next;

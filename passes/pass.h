@@ -45,6 +45,8 @@ struct pass_context {
                                          * limits.fold_total_bytes. */
         int threads;                    /* Generated code may use this many threads; 1: it has no
                                          * threading code at all. */
+        int64_t step;                   /* A run stops after about so much work, in products; 0: it
+                                         * does not. */
         bool narrow_sums;               /* shift_scales keeps sums that others are added to in 16
                                          * bits. */
         enum element precision;         /* Contractions read this element type: E_F32 (0, too),

@@ -35,6 +35,7 @@
  *                                                         ; 8: with state
  *                                                         ; 9: with extents that main finds out
  *                                                         ; 10: with images
+ *                                                         ; 12: with runs in steps
  *     program "mnist" source "3f2a..."
  *     extent %n "N" in [1, 512]
  *     extent %k "K" in [0, 512] counted
@@ -48,6 +49,7 @@
  *     buffer @t1 : f32[6272] workspace offset 0
  *     buffer @y : f32[512] output "y" shape <512 x 1> extents [%n, 1]
  *     buffer @t2 : f32[6272] view @t1 + 0
+ *     buffer @record : i64[12] workspace offset 25088 record 65536 most 4096
  *     kernel @conv1(%x: in f32[784], %w: in f32[200], %y: out f32[6272]) {                ; "conv1" ...
  *       for %m = 0 to 8 parallel {
  *         for %i = 0 to 784 {
@@ -71,7 +73,8 @@
  * by their signs. Calls with scalars: call @k(@a, @b; 3, 4). An argument may begin behind its
  * buffer's first element: call @k(@a + %t * 256, @b). What `outline` makes of the loop above: task
  * @conv1_task(%x: in f32[784], %w: in f32[200], %y: out f32[6272], %m: index) { ... and launch
- * @conv1_task(%x, %w, %y; 0 to 8) in the kernel. Behind a kernel's parameters stand its flops, and
+ * @conv1_task(%x, %w, %y; 0 to 8) in the kernel, or launch .. in order, one iteration after the
+ * other. Behind a kernel's parameters stand its flops, and
  * which of them are computed again; behind the brace its location and summary: they are read back.
  * ; opens any other comment. main reads a buffer as @flag[0]. Images: image %y[0] = %x[0] of 1000
  * as rgb 32 x 48, 1000 bytes that become 32 rows of 48 pixels. In main, if likely %N == 16 { .. }
@@ -116,7 +119,7 @@ static inline bool loop_is_narrow_integer(enum element e)
 /* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
  * recurse. TILE_MAX is the most rows, and columns, of a tile. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 11 };              /* The newest text form has this number. */
+enum { LOOP_VERSION = 12 };              /* The newest text form has this number. */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* A buffer has at most this many elements, so
                                                    * that its bytes fit int64_t. */
 
@@ -391,6 +394,8 @@ struct loop_stmt {
         bool likely;                    /* IF of main: both blocks compute the same, where extents
                                          * of a run have likely values, and where they have any;
                                          * a pass may leave the first one out. */
+        bool in_order;                  /* LAUNCH: iterations run one after the other, as those of a
+                                         * plain loop; it may then stand in loops. */
         bool streaming;                 /* STORE: it goes past the caches, a hint without
                                          * meaning. */
         int vector;                     /* STORE of a lane: this statement and the vector - 1 behind
@@ -503,6 +508,10 @@ struct loop_entry {
         int64_t workspace_size;
         int64_t live_peak;              /* The largest sum of live bytes over main: no plan takes
                                          * less. */
+        /* Where a run goes step by step (ir/loop/loop_record.h): */
+        struct loop_buffer *record;     /* This buffer holds where it stopped; NULL: it does not. */
+        int64_t step, step_most;        /* A step does so much work, in products, and at most that
+                                         * much between two places where it can stop. */
 };
 
 struct loop_program {

@@ -271,14 +271,29 @@ static bool parse_view(struct loop_parser *p, struct loop_buffer *b)
                loop_lex_int(p, "an offset", 0, EXTENT_MAX, &b->view_offset);
 }
 
+/* Reads "record 65536 most 4096": the buffer is the record of its entry's runs. */
+static bool parse_record(struct loop_parser *p, struct loop_buffer *b)
+{
+        struct loop_entry *entry = &p->program->entries[b->entry];
+        if (!loop_lex_accept(p, "record"))
+                return true;
+        if (entry->record)
+                return loop_lex_error(p, "entry %s has two records", entry->name);
+        entry->record = b;
+        return loop_lex_int(p, "the work of a step", 1, INT32_MAX, &entry->step) &&
+               loop_lex_expect(p, "most") &&
+               loop_lex_int(p, "an amount of work", 1, INT64_MAX, &entry->step_most);
+}
+
 static bool parse_workspace(struct loop_parser *p, struct loop_buffer *b)
 {
         int64_t region = 0;
         if (loop_lex_accept(p, "region") && !loop_lex_int(p, "a region", 1, 1000, &region))
                 return false;
         b->region = (int)region;
-        return !loop_lex_accept(p, "offset") ||
-               loop_lex_int(p, "an offset", 0, INT64_MAX, &b->offset);
+        return (!loop_lex_accept(p, "offset") ||
+                loop_lex_int(p, "an offset", 0, INT64_MAX, &b->offset)) &&
+               parse_record(p, b);
 }
 
 /* Reads "entry 1" of a port or a place in the workspace; entry 0 is not written. */

@@ -332,7 +332,10 @@ static bool parse_launch_arguments(struct loop_parser *p, struct loop_stmt *s)
 
 static bool parse_launch(struct loop_parser *p, struct loop_stmt *s)
 {
-        return parse_callee(p, s, FUNCTION_TASK, parse_launch_arguments);
+        if (!parse_callee(p, s, FUNCTION_TASK, parse_launch_arguments))
+                return false;
+        s->in_order = loop_lex_accept(p, "in");
+        return !s->in_order || loop_lex_expect(p, "order");
 }
 
 static bool parse_fail(struct loop_parser *p, struct loop_stmt *s)

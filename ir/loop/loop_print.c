@@ -121,7 +121,7 @@ static void print_launch(struct loop_printer *p, const struct loop_stmt *s)
                 text_add(p->out, ", ");
         }
         print_range(p, s);
-        text_add(p->out, ")");
+        text_add(p->out, s->in_order ? ") in order" : ")");
 }
 
 static void print_call(struct loop_printer *p, const struct loop_stmt *s)

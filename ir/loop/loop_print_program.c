@@ -119,6 +119,15 @@ static void print_port(struct loop_printer *p, const struct loop_buffer *b)
                 text_add(p->out, " offset %lld", (long long)b->offset);
 }
 
+/* Prints that the buffer is the record of its entry's runs. */
+static void print_record(struct loop_printer *p, const struct loop_buffer *b)
+{
+        const struct loop_entry *e = &p->program->entries[b->entry];
+        if (e->record == b)
+                text_add(p->out, " record %lld most %lld", (long long)e->step,
+                         (long long)e->step_most);
+}
+
 static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
                          const struct tensor_print *options)
 {
@@ -150,6 +159,7 @@ static void print_buffer(struct loop_printer *p, const struct loop_buffer *b,
                         text_add(p->out, " region %d", b->region);
                 if (b->offset >= 0)
                         text_add(p->out, " offset %lld", (long long)b->offset);
+                print_record(p, b);
                 break;
         case SPACE_VIEW:
                 text_add(p->out, " view @%s + %lld", b->view_of->name, (long long)b->view_offset);
@@ -183,8 +193,10 @@ static void find_new(struct loop_stmt *s, void *context)
 {
         int *version = context;
         enum loop_stmt_kind kind = s->kind;
-        if (kind == STMT_IMAGE)
-                *version = 10;
+        if (kind == STMT_LAUNCH && s->in_order)
+                *version = 12;
+        else if (kind == STMT_IMAGE)
+                *version = *version > 10 ? *version : 10;
         else if (s->barrier || s->vector || (kind == STMT_LET && s->variable->base) ||
                  (kind == STMT_PREFETCH && (s->step != 1 || s->code == 3)) ||
                  kind == STMT_LAUNCH_WAIT)
@@ -207,7 +219,7 @@ static void find_likely(struct loop_stmt *s, void *context)
 {
         int *version = context;
         if (s->kind == STMT_IF && s->likely)
-                *version = 11;
+                *version = *version > 11 ? *version : 11;
 }
 
 static bool has_entry_lines(const struct loop_program *p)
@@ -233,13 +245,15 @@ static int version_of(const struct loop_program *program)
                         loop_block_walk(k->body, find_new, find_narrow, &version);
         for (int i = 0; i < program->entry_count; i++)
                 loop_block_walk(program->entries[i].main->body, find_likely, NULL, &version);
+        for (int i = 0; i < program->entry_count; i++)
+                version = program->entries[i].record ? 12 : version;
         return version;
 }
 
 void loop_print(struct text *out, const struct loop_program *program,
                 const struct tensor_print *options)
 {
-        struct loop_printer p = { .out = out };
+        struct loop_printer p = { .out = out, .program = program };
         text_add(out, "loop %d\nprogram \"%s\" source \"%s\"", version_of(program), program->name,
                  program->source);
         if (program->command[0])

@@ -262,7 +262,7 @@ static bool check_launch_buffers(struct verifier *v, const struct loop_stmt *s)
 static bool check_launch(struct verifier *v, const struct loop_stmt *s)
 {
         const struct loop_function *f = s->function;
-        if (v->function->kind != FUNCTION_KERNEL || v->loops)
+        if (v->function->kind != FUNCTION_KERNEL || (v->loops && !s->in_order) || v->parallel)
                 return verify_error(v, "a task is launched outermost in a kernel");
         if (!f || f->kind != FUNCTION_TASK || !verify_has_kernel(v, f))
                 return verify_error(v, "launch of %s, which is no task before the kernel",

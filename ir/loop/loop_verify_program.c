@@ -3,6 +3,7 @@
  * library. */
 #include "ir/loop/loop_verify.h"
 #include "ir/loop/loop_bounds.h"
+#include "ir/loop/loop_record.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -272,6 +273,21 @@ static bool check_region(struct verifier *v, int number)
         return true;
 }
 
+/* Checks the record of runs in steps: main begins with the call that clears it. */
+static bool check_record(struct verifier *v, const struct loop_entry *e)
+{
+        const struct loop_buffer *b = e->record;
+        const struct loop_stmt *first = e->main->body->first;
+        if (!b)
+                return true;
+        if (b->element != E_I64 || b->space != SPACE_WORKSPACE || b->region || e->step < 1 ||
+            b->extent < RECORD_KERNEL + CELL_FIRST + record_main_words(v->program, e))
+                return verify_error(v, "buffer %s cannot be a record", b->name);
+        return (first && first->kind == STMT_CALL && first->function->buffer_count == 1 &&
+                first->buffers[0] == b && !first->function->scalar_count) ||
+               verify_error(v, "main of %s does not begin by clearing its record", e->name);
+}
+
 static bool check_entry(struct verifier *v, int number)
 {
         const struct loop_entry *e = &v->program->entries[number];
@@ -283,7 +299,7 @@ static bool check_entry(struct verifier *v, int number)
                 return verify_error(v, "entry '%s' makes no sense", e->name);
         if (v->program->planned && (e->workspace_size < 0 || e->live_peak < 0))
                 return verify_error(v, "the plan's size and alignment make no sense");
-        return true;
+        return check_record(v, e);
 }
 
 /* Checks that each state has a number of its own among the outputs of its entry. */

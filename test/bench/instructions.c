@@ -5,8 +5,8 @@
  *      qemu-aarch64 -plugin ./instructions.so -d plugin -D counts.txt ./program
  *
  * counts.txt has a line for each function, "COUNT NAME", its own instructions without those of what it calls. Options: begin=NAME and end=NAME:
- * what is counted is what runs from the last call of the one function to the next call of the other, their own instructions left out. Debian has
- * QEMU without qemu-plugin.h, so the few entries of version 1 of its interface (QEMU 7.2) that are used stand here. */
+ * what is counted is what runs from calls of the one function to the next call of the other, their own instructions left out; the line "COUNT [most]"
+ * is the largest of these stretches. Debian has QEMU without qemu-plugin.h, so the few entries of version 1 of its interface (QEMU 7.2) that are used stand here. */
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,6 +39,7 @@ EXPORT int qemu_plugin_install(plugin_id id, const struct qemu_info *info, int c
 static struct function { char *name; uint64_t count, begun, kept; struct function *next; } *functions;
 
 static const char *begin, *end;         /* names, or NULL */
+static uint64_t most;                   /* of the stretches from begin to end */
 
 static void on_begin(unsigned cpu, void *context)
 {
@@ -50,8 +51,13 @@ static void on_begin(unsigned cpu, void *context)
 static void on_end(unsigned cpu, void *context)
 {
         (void)cpu, (void)context;
-        for (struct function *f = functions; f; f = f->next)
-                f->kept = f->count - f->begun;
+        uint64_t all = 0;
+        for (struct function *f = functions; f; f = f->next) {
+                f->kept += f->count - f->begun;
+                all += f->count - f->begun;
+                f->begun = f->count;
+        }
+        most = all > most ? all : most;
 }
 
 static struct function *find(const char *name)
@@ -92,6 +98,11 @@ static void report(plugin_id id, void *context)
                 if (end && !f->kept)
                         continue;
                 snprintf(line, sizeof line, "%" PRIu64 " %s\n", end ? f->kept : f->count, f->name);
+                qemu_plugin_outs(line);
+        }
+        if (end) {
+                char line[64];
+                snprintf(line, sizeof line, "%" PRIu64 " [most]\n", most);
                 qemu_plugin_outs(line);
         }
 }

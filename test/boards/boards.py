@@ -108,8 +108,9 @@ class Failed(Exception):
 
 @dataclasses.dataclass
 class Row:
-    """One model on one board. failed: why there is nothing more, or empty. predicted: instructions as --report has them, 0: it has none. stack: (painted, by -fstack-usage along the deepest path, without
-    library functions, the bound that the header states, 0: none), bytes below the caller of run; code: the header's estimate."""
+    """One model on one board. failed: why there is nothing more, or empty. predicted: instructions as --report has them, 0: it has none. stack: (painted, by
+    -fstack-usage along the deepest path, without library functions, the bound that the header states, 0: none), bytes below the caller of run; code: the
+    header's estimate; longest: instructions of the longest call, with --step of a step."""
     model: str
     board: str
     target: str
@@ -123,6 +124,7 @@ class Row:
     stack: tuple = (0, 0, 0)
     code: int = 0
     sets: int = 0
+    longest: int = 0
     functions: dict = dataclasses.field(default_factory=dict)
 
     def line(self):
@@ -130,6 +132,7 @@ class Row:
         if self.failed:
             return f"{head}{self.failed} | | | | | | | |"
         count, painted = (f"{self.instructions / 1e6:.3f} M", self.stack[0]) if self.instructions else ("", "")
+        count += f" in steps of {self.longest} at most" if self.longest < self.instructions else ""
         return f"{head}same, {self.sets} sets | {count} | {self.text} | {self.constants} | {self.workspace} | {painted} | {self.stack[1]} | {self.stack[2] or ''} |"
 
 
@@ -217,7 +220,10 @@ def write_ports(folder, report, sets):
         names += [f"(void *)&{space}_{k}" for k in range(len(sizes))]
     if report["workspace"]:
         lines.append("MODEL_WORKSPACE_DEFINE(workspace);")
-    lines.append(f"#define RUN model_run({', '.join(['&workspace' if report['workspace'] else '(void *)0', *names])})")
+    arguments = ", ".join(["&workspace" if report["workspace"] else "(void *)0", *names])
+    lines.append(f"#define RUN model_run({arguments})")
+    if "int model_step(" in (folder / "model.h").read_text():
+        lines += [f"#define {name.upper()} model_{name}({arguments})" for name in ("begin", "step")]
     lines.append("#define SETS " + ", ".join(f'"{k}"' for k in range(sets)))
     (folder / "ports.h").write_text("\n".join(lines) + "\n")
 
@@ -286,7 +292,7 @@ def plugin():
 
 
 def execute(board, folder):
-    """({function: instructions} of the first set, stack)"""
+    """({function: instructions} of the first set, those of its longest call, stack)"""
     command = [board.emulator[0], *board.machine.split(), "-plugin", f"{plugin()},begin=count_begin,end=count_end", "-d", "plugin", "-D", "counts.txt"]
     if board.kind == "hosted":
         command += ["./program"]
@@ -301,7 +307,8 @@ def execute(board, folder):
     if found.returncode:
         raise Failed(f"run: exit code {found.returncode}: {said} {found.stderr.strip()[-200:]}")
     counts = [line.split(" ", 1) for line in (folder / "counts.txt").read_text().splitlines()]
-    return {name: int(count) for count, name in counts if name not in HARNESS}, int(re.search(r"stack (\d+)", said)[1])
+    functions = {name: int(count) for count, name in counts if name not in HARNESS}
+    return functions, functions.pop("[most]"), int(re.search(r"stack (\d+)", said)[1])
 
 
 def measure(name, board_name, target, options=(), flags=()):
@@ -329,7 +336,7 @@ def measure(name, board_name, target, options=(), flags=()):
             build(board, folder, flags)
             row.workspace, row.sets = report["workspace"], len(sets)
             row.text, row.constants = sizes(board, folder)
-            row.functions, painted = execute(board, folder)
+            row.functions, row.longest, painted = execute(board, folder)
             bound, row.code = stated((folder / "model.h").read_text())
             row.stack = (painted, deepest(folder), bound if board.kind != "hosted" else 0)
             if row.stack[2] and max(row.stack[:2]) > row.stack[2] and not board.vectorizes:

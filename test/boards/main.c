@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Runs a model on the test vectors that boards.py has laid out, SET/input_K.bin, and writes
  * SET/output_K.bin. ports.h, of boards.py, has the model's header, `workspace`, the arrays of its
- * ports, RUN, which calls it, and SETS. The first run is the one that is measured. */
+ * ports, RUN, which calls it, and SETS; with --step BEGIN and STEP, too. The first run is the one
+ * that is measured: in steps, if there are some. */
 #include "board.h"
 
 #include "ports.h"
@@ -51,7 +52,18 @@ __attribute__((noinline)) static size_t measured(int *code)
 #endif
         board_stack_paint();
         count_begin();
+#ifdef STEP
+        *code = BEGIN;
+        if (*code == 0)
+                *code = 1;
+        while (*code > 0) {
+                count_end();
+                count_begin();
+                *code = STEP;
+        }
+#else
         *code = RUN;
+#endif
         count_end();
         return board_stack_used(frame);
 }
