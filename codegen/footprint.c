@@ -149,7 +149,7 @@ static bool is_deeper(struct footprint a, struct footprint b)
 static void add_launch(struct loop_stmt *s, void *context)
 {
         struct footprint *launched = context;
-        if (s->kind != STMT_LAUNCH)
+        if (s->kind != STMT_LAUNCH || !s->in_order)
                 return;
         const struct footprint own = footprint_function(s->function);
         if (is_deeper(own, *launched))

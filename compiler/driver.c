@@ -161,7 +161,8 @@ static bool requantizes_by_integers(const struct run *run)
 {
         const struct options *o = &run->options;
         const bool small = target_integers(run->context.target) && !o->exact && !o->passes &&
-                           o->level > 0;
+                           o->level > 0 && run->state.module &&
+                           !*run->state.module->passes_done;
         return o->requantize == REQUANTIZE_INTEGER || (small && o->requantize == REQUANTIZE_AUTO);
 }
 
@@ -180,6 +181,9 @@ static const char *passes_asked(const struct run *run)
         const struct options *o = &run->options;
         bool more = o->passes && *o->passes == '+',
              is_model = o->emit == EMIT_ONNX && !runs_model(o);
+        /* What goes on from a dump with the passes that are left gets the others where code is
+         * written. */
+        const bool is_new = o->passes || (run->state.module && !*run->state.module->passes_done);
         if (of_commands(run))
                 return arena_printf(run->arena,
                                     requantizes_by_shifts(run) ? "%s,shift_scales,%s" : "%s",
@@ -189,7 +193,7 @@ static const char *passes_asked(const struct run *run)
         const char *list = more ? passes_with(run->arena, all, o->passes + 1) : o->passes;
         if (writes_ranges(o))
                 return pipeline_calibrated();
-        if (run->context.step && !is_model && !run->state.program)
+        if (run->context.step && !is_model && is_new)
                 list = passes_with(run->arena, list ? list : pipeline_passes(o->level), "steps");
         if (requantizes_by_integers(run) && !is_model)
                 list = passes_with(run->arena, list ? list : pipeline_passes(o->level),

@@ -25,7 +25,8 @@ static bool prepare(struct run *run)
                 if (i + 1 < run->target_count)
                         context.target = run->lesser[i].target;
                 fine = pass_registers(p, &context) >= 0 && pass_prune(p, &context) >= 0 &&
-                       pass_steps(p, &context) >= 0 && pass_outline(p, &context) >= 0 && pass_keep(p, &context) >= 0;
+                       pass_steps(p, &context) >= 0 && pass_outline(p, &context) >= 0 &&
+                       pass_keep(p, &context) >= 0;
         }
         return fine;
 }

@@ -223,6 +223,30 @@ static const char *behind_model(const char *done)
         return behind;
 }
 
+static bool list_has(const char *list, const struct pass *pass)
+{
+        bool found = false;
+        while (*list && !found)
+                found = pass_next(&list) == pass;
+        return found;
+}
+
+/* Returns what is left of the list behind the passes that are done, among which options may have
+ * added some that the list has not; NULL: these are not its first ones. */
+static const char *list_behind(const char *list, const char *done)
+{
+        const char *left = list;
+        while (*done) {
+                const char *rest = left;
+                const struct pass *pass = pass_next(&done);
+                if (pass && *left && pass_next(&rest) == pass)
+                        left = rest;
+                else if (!pass || list_has(list, pass))
+                        return NULL;
+        }
+        return left == list ? NULL : left;
+}
+
 static const char *remaining(const struct pipeline_state *state,
                              const struct pipeline_options *options)
 {
@@ -231,9 +255,9 @@ static const char *remaining(const struct pipeline_state *state,
                                               : state->module->passes_done,
                    *both[] = { all_done, behind_model(all_done) };
         for (int k = 0; k < 2; k++) {
-                size_t done = strlen(both[k]);
-                if (done && !strncmp(list, both[k], done) && (!list[done] || list[done] == ','))
-                        return list + done + (list[done] == ',');
+                const char *left = list_behind(list, both[k]);
+                if (left)
+                        return left;
         }
         if (!state->program)
                 return list;

@@ -59,7 +59,8 @@ static struct loop_function *clearing_kernel(struct loop_program *p, int64_t wor
 static void add_argument(struct arena *arena, struct loop_stmt *call, struct loop_buffer *words)
 {
         const int at = call->function->buffer_count - 1;
-        struct loop_buffer **buffers = arena_array(arena, (size_t)at + 1, sizeof(struct loop_buffer *));
+        struct loop_buffer **buffers =
+                arena_array(arena, (size_t)at + 1, sizeof(struct loop_buffer *));
         struct loop_expr **offsets = arena_array(arena, (size_t)at + 1, sizeof *offsets);
         for (int i = 0; i < at; i++) {
                 buffers[i] = call->buffers[i];
@@ -161,6 +162,9 @@ int pass_steps(struct loop_program *p, struct pass_context *context)
         if (!can_stop(p, context))
                 return -1;
         for (struct loop_function **at = &p->kernels; *at; at = &(*at)->next) {
+                (*at)->number = 0;
+                if ((*at)->kind != FUNCTION_KERNEL)
+                        continue;
                 const struct cut cut = cut_kernel(p, &at, (double)context->step / PARTS);
                 struct loop_function *f = *at;
                 f->number = cut.words;

@@ -11,7 +11,8 @@ struct loop_printer {
         struct arena *numbers;          /* text_number makes the arena when it needs one. */
         struct loop_type fallback;      /* The reader has the same fallback. */
         const struct machine *machine;  /* The stream that is printed is for this machine. */
-        const struct loop_program *program;       /* This program is printed; NULL: a function is. */
+        const struct loop_program *program;       /* This program is printed; NULL: a function
+                                                   * is. */
         const struct loop_entry *entry; /* The main of this entry is printed with its name; NULL:
                                          * none is. */
         size_t file_offset;             /* The next constant has this offset in the file beside the

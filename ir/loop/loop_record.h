@@ -28,7 +28,7 @@ enum record_cell { CELL_LEFT, CELL_MORE, CELL_FIRST };
  * loops, and the extents that it counts. */
 int record_main_words(const struct loop_program *p, const struct loop_entry *entry);
 /* Returns the number, counted from the first of main's words, of a variable that it declares, or of
- * an extent that it counts; -1: it has none. The end of a loop stands behind the loop's variable. */
+ * an extent that it counts; -1: it has none. The end of a loop stands behind its variable. */
 int record_main_word(const struct loop_program *p, const struct loop_entry *entry,
                      const struct loop_variable *v);
 /* Returns whether the call's kernel can stop: it takes the entry's record, which begins before the

@@ -95,7 +95,7 @@ static struct pass_context context_of(const struct trial *t, struct diag *diag)
         const struct target *target = target_find(t->target);
         return (struct pass_context){
                 .diag = diag, .target = target, .library = library, .limits = limits_preset, .threads = t->threads, .exact = t->exact,
-                .assume_finite = t->finite,
+                .assume_finite = t->finite, .step = t->threads > 1 ? 0 : 1 + (int64_t)(t->seed * 37 % 400),
                 .lower = { .target = target, .scheduler = &kernels_scheduler, .threads = t->threads, .views = t->seed % 5 != 0 },
         };
 }
@@ -241,7 +241,7 @@ static struct loop_program *program_of(const struct pipeline_state *state, struc
 
 static bool run_trial(const struct trial *t)
 {
-        struct diag diag = { .subject = "random" };
+        struct diag diag = { .subject = "random", .verbosity = -1 };
         struct arena *arena = arena_new();
         struct pass_context context = context_of(t, &diag), again = context;
         struct pipeline_state state = { .module = random_program(t->seed, t->mask, t->real, t->one_output, &diag) }, copy = { 0 };
@@ -392,6 +392,7 @@ static void show(const struct trial *t, int folder_length, const char *folder)
         }
         fprintf(stderr, "%s\ndnncc %s --passes=%s --target=%s%s%s --threads=%d --check --emit=loops -o -\n", text.data, path.data,
                 names.data ? names.data : "", t->target, t->exact ? " --exact" : "", t->finite ? " --assume-finite" : "", t->threads);
+        fprintf(stderr, "--step=%d where threads are 1\n", (int)(1 + t->seed * 37 % 400));
         if (t->restart >= 0)
                 fprintf(stderr, "dumped and read again before pass %d\n", t->restart);
         survives(t, false);
