@@ -6,7 +6,7 @@
  *             ...
  *             while (record[2] != 3 && record[3] > 0) {
  *                     switch (record[2]) {
- *                     case 1:                         a kernel that can stop says in record[4] whether it did
+ *                     case 1:                 a kernel that can stop says in record[4] that it did
  *                             conv1(x, w, t, words);
  *                             record[2] = record[4] != 0 ? 1 : 2;
  *                             break;
@@ -160,7 +160,7 @@ static void put_word(struct c_writer *w, int number, const struct loop_expr *val
 static void put_call(struct c_writer *w, const struct place *at)
 {
         c_statement(w, at->s);
-        if (record_is_cut(entry_of(w), at->s)) {
+        if (record_is_passed(entry_of(w), at->s)) {
                 c_line(w, "if (%s == 0) {", word(w, RECORD_KERNEL + CELL_MORE));
                 c_line(w, "        %s = %d;", word(w, RECORD_AT), at->next->place);
                 c_line(w, "}");

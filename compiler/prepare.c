@@ -122,8 +122,8 @@ static bool set_step(struct run *run)
                 if (target_engine(run->targets[i])->fixed ||
                     target_engine(run->targets[i])->launches) {
                         diag_error(&run->diag, EXIT_USAGE,
-                                   "--step is for code that one processor runs, and not for "
-                                   "target %s",
+                                   "--step wants a target of a processor, as --target=generic: "
+                                   "%s does a run at once",
                                    run->targets[i]->name);
                         return false;
                 }

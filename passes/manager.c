@@ -211,14 +211,21 @@ static int run_pass(struct pipeline_state *state, const struct pass *pass,
         return rewrites;
 }
 
+static bool is_of_model(const struct pass *pass)
+{
+        bool found = false;
+        for (int k = 0; of_model[k]; k++)
+                found |= !strcmp(pass->name, of_model[k]);
+        return found;
+}
+
 /* Returns what was done behind the last of these passes. */
 static const char *behind_model(const char *done)
 {
         const char *behind = done;
         for (const char *rest = done; *rest;) {
                 const struct pass *pass = pass_next(&rest);
-                for (int k = 0; pass && of_model[k]; k++)
-                        behind = strcmp(pass->name, of_model[k]) ? behind : rest;
+                behind = pass && is_of_model(pass) ? rest : behind;
         }
         return behind;
 }
@@ -241,7 +248,7 @@ static const char *list_behind(const char *list, const char *done)
                 const struct pass *pass = pass_next(&done);
                 if (pass && *left && pass_next(&rest) == pass)
                         left = rest;
-                else if (!pass || list_has(list, pass))
+                else if (!pass || is_of_model(pass) || list_has(list, pass))
                         return NULL;
         }
         return left == list ? NULL : left;

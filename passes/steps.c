@@ -2,7 +2,8 @@
 /* steps: a run can stop within kernels and between them, and go on (--step).
  *
  *     buffer @t : f32[4096] workspace offset 0     buffer @t : f32[4096] workspace offset 0
- *                                                  buffer @record : i64[9] workspace offset 16384 record 65536 most 9216
+ *                                                  buffer @record : i64[9] workspace offset 16384
+                                                    record 65536 most 9216
  *                                                  buffer @words : i64[6] view @record + 3
  *     main {                                ->     main {
  *                                                    call @begin(@record)
@@ -10,7 +11,7 @@
  *       call @relu(@t, @y)                           call @relu(@t, @y)
  *     }                                            }
  *
- * Kernels that are more work than a quarter of a step are cut (cut.c) and take words of the record;
+ * Kernels of more work than half of a step can stop (suspend.c) and take words of the record;
  * others are done in one piece. As main stands here, it runs to the end: the first call says that
  * there is work left without limit. What is done in steps the printer makes of it. The record lies
  * behind everything else in the workspace, because it lasts from the first step to the last.
@@ -22,8 +23,8 @@
 #include "base/size.h"
 #include "cost/code.h"
 #include "ir/loop/loop_record.h"
-#include "passes/cut.h"
 #include "passes/pass.h"
+#include "passes/suspend.h"
 
 enum { PARTS = 2 };                     /* A part that cannot stop is to be at most one of these of
                                          * a step. */
@@ -87,7 +88,7 @@ static void pass_words(struct loop_stmt *s, void *context)
         add_argument(a->p->arena, s, a->words);
 }
 
-/* Adds the entry's record behind its workspace, and hands it to the kernels that are cut. */
+/* Adds the entry's record behind its workspace, and hands it to the kernels that can stop. */
 static void add_record(struct loop_program *p, int entry, struct loop_function *begin,
                        int64_t record_words)
 {
@@ -165,13 +166,14 @@ int pass_steps(struct loop_program *p, struct pass_context *context)
                 (*at)->number = 0;
                 if ((*at)->kind != FUNCTION_KERNEL)
                         continue;
-                const struct cut cut = cut_kernel(p, &at, (double)context->step / PARTS);
+                const struct suspension own =
+                        suspend_kernel(p, &at, (double)context->step / PARTS);
                 struct loop_function *f = *at;
-                f->number = cut.words;
-                count += cut.words > 0;
-                words = cut.words > words ? cut.words : words;
-                largest = cut.most > most ? f : largest;
-                most = fmax(most, cut.most);
+                f->number = own.words;
+                count += own.words > 0;
+                words = own.words > words ? own.words : words;
+                largest = own.most > most ? f : largest;
+                most = fmax(most, own.most);
         }
         for (int i = 0; i < p->entry_count; i++) {
                 const int own = record_main_words(p, &p->entries[i]);

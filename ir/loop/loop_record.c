@@ -38,7 +38,7 @@ int record_main_word(const struct loop_program *p, const struct loop_entry *entr
         return count_words(p, entry, v).found;
 }
 
-bool record_is_cut(const struct loop_entry *entry, const struct loop_stmt *call)
+bool record_is_passed(const struct loop_entry *entry, const struct loop_stmt *call)
 {
         for (int i = 0; i < call->function->buffer_count; i++) {
                 int64_t offset;

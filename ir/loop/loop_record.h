@@ -33,6 +33,6 @@ int record_main_word(const struct loop_program *p, const struct loop_entry *entr
                      const struct loop_variable *v);
 /* Returns whether the call's kernel can stop: it takes the entry's record, which begins before the
  * buffer that is an argument. The first call of main only clears the record. */
-bool record_is_cut(const struct loop_entry *entry, const struct loop_stmt *call);
+bool record_is_passed(const struct loop_entry *entry, const struct loop_stmt *call);
 
 #endif

@@ -1,35 +1,36 @@
 /* SPDX-License-Identifier: MIT */
-/* Cuts a kernel into units of work, at which it can stop. A block is a list of items, of which
- * %phase are done:
+/* Makes a kernel one that can be suspended and resumed [coroutine]. A block is a list of items, of
+ * which %item are done; a run can stop between two of them:
  *
  *     for %s = 0 to 8 {                        while %strip < 8 & %left > 0 {
  *       let %at : index = %s * 80                let %s : index = min(max(%strip, 0), 7)
  *       for %i = 0 to 80 { .. }                  let %at : index = %s * 80
- *       for %panel = 0 to 32 {                   if %phase == 0 {
- *         store %y[..] = ..             ->         for %i = 0 to 80 { .. }
- *       }                                          set %left = %left - 160
- *     }                                            set %phase = 1
- *                                                }
- *                                                if %phase == 1 & %left > 0 {
- *                                                  let %from : index = min(max(%done, 0), 32)
- *                                                  let %to : index = min(%from + max(%left / 9216, 1), 32)
- *                                                  for %panel = %from to %to { store %y[..] = .. }
- *                                                  set %left = %left - (%to - %from) * 9216
- *                                                  set %done = %to
- *                                                  if %done == 32 { set %done = 0  set %phase = 2 }
- *                                                }
- *                                                if %phase == 2 { set %phase = 0  set %strip = %strip + 1 }
+ *       for %panel = 0 to 32 {                   if %item == 0 {
+ *         store %y[..] = ..             ->         set %left = %left - 160
+ *       }                                          set %item = 1
+ *     }                                            for %i = 0 to 80 { .. }
  *                                              }
+ *                                              if %item == 1 & %left > 0 {
+ *                                                let %from : index = min(max(%done, 0), 32)
+ *                                                let %to : index = min(%from + .., 32)
+ *                                                set %left = %left - (%to - %from) * 90
+ *                                                set %done = %to
+ *                                                if %done >= 32 { set %done = 0  set %item = 2 }
+ *                                                launch @part(%y; %at, %from to %to) in order
+ *                                              }
+ *                                              if %item >= 2 { set %item = 0  set %strip = .. }
+ *                                            }
  *
- * Items are loops and ifs of more work than the goal, which are cut inside, and runs of other
- * statements, which are not. A loop whose iterations are cut counts them one by one, any other one
- * does as many at a time as there is work left for. What a block declares is needed again where the
- * kernel goes on: a let of variables that do not change is computed again, an index that changes
- * becomes a cell of the record. From any other declaration on (a sum, memory, a let that reads
- * memory) the block is not cut.
+ * Items are loops and ifs of more work than the goal, and groups of the statements between them,
+ * which are done at once. A loop in whose iterations a run can stop counts them one by one; any
+ * other one does as many at a time as there is work left for, and if it is around loops it is a
+ * function of its own. What a block declares is needed again where the kernel goes on: a let of
+ * variables that do not change is computed again, an index that changes becomes a cell of the
+ * record. From any other declaration on (a sum, memory, a let that reads memory) the block is one
+ * group.
  *
  * Exact to the bit: what is computed, and in which order, stays. */
-#include "passes/cut.h"
+#include "passes/suspend.h"
 
 #include <limits.h>
 #include <math.h>
@@ -40,13 +41,14 @@
 #include "ir/loop/loop_vector.h"
 #include "passes/outline.h"
 
-struct cutting {
+struct suspending {
         struct loop_program *program;
         struct loop_function *kernel, **at;     /* Here the list of functions goes on with the
                                                  * kernel; tasks stand before it. */
         struct arena *arena;            /* The arena is the program's. */
         struct names *names;
-        struct loop_bounds *run;        /* Loops around the place that is cut are in the middle. */
+        struct loop_bounds *run;        /* Loops around the place that is written are in their
+                                         * middle iterations. */
         double goal, most;
         struct loop_variable *left;
         struct loop_variable **cells;
@@ -116,7 +118,7 @@ static bool holds(const struct loop_stmt *s)
 
 /* ---- work ---- */
 
-static double work_of(const struct cutting *c, const struct loop_stmt *s)
+static double work_of(const struct suspending *c, const struct loop_stmt *s)
 {
         struct loop_stmt alone = *s;
         alone.next = NULL;
@@ -124,7 +126,7 @@ static double work_of(const struct cutting *c, const struct loop_stmt *s)
 }
 
 /* Enters the middle iteration of a loop. */
-static void enter(const struct cutting *c, const struct loop_stmt *s)
+static void enter(const struct suspending *c, const struct loop_stmt *s)
 {
         const struct loop_range a = loop_bounds_of(c->run, s->a), b = loop_bounds_of(c->run, s->b);
         struct loop_range at = loop_bounds_for(c->run, s->a, s->b, s->step);
@@ -135,13 +137,13 @@ static void enter(const struct cutting *c, const struct loop_stmt *s)
         loop_bounds_set(c->run, s->variable, at);
 }
 
-static void declare(const struct cutting *c, const struct loop_stmt *s)
+static void declare(const struct suspending *c, const struct loop_stmt *s)
 {
         if (s->a->type.lanes == 1 && !element_is_float(s->a->type.element))
                 loop_bounds_set(c->run, s->variable, loop_bounds_of(c->run, s->a));
 }
 
-static int64_t price(struct cutting *c, double work)
+static int64_t price(struct suspending *c, double work)
 {
         const double rounded = fmin(fmax(ceil(work), 1), 1 << 30);
         c->most = fmax(c->most, rounded);
@@ -150,7 +152,7 @@ static int64_t price(struct cutting *c, double work)
 
 /* ---- which statements are items of their own ---- */
 
-static bool has_items(struct cutting *c, struct loop_block *block);
+static bool has_items(struct suspending *c, struct loop_block *block);
 
 static bool is_loop_item(const struct loop_stmt *s)
 {
@@ -158,22 +160,22 @@ static bool is_loop_item(const struct loop_stmt *s)
                is_fixed_in(s->a, s->body) && is_fixed_in(s->b, s->body);
 }
 
-static bool is_if_item(struct cutting *c, const struct loop_stmt *s)
+static bool is_if_item(struct suspending *c, const struct loop_stmt *s)
 {
         return s->kind == STMT_IF && is_fixed_in(s->a, s->body) &&
                (!s->other || is_fixed_in(s->a, s->other)) &&
                (has_items(c, s->body) || (s->other && has_items(c, s->other)));
 }
 
-/* Is the statement an item of its own, which is cut? */
-static bool is_item(struct cutting *c, const struct loop_stmt *s)
+/* Is the statement an item of its own? */
+static bool is_item(struct suspending *c, const struct loop_stmt *s)
 {
         return (s->kind == STMT_FOR || s->kind == STMT_IF) && work_of(c, s) > c->goal &&
                (is_loop_item(s) || is_if_item(c, s));
 }
 
-/* Returns how many items the block has (write_block), if none of them is cut, or INT_MAX. */
-static int count_items(struct cutting *c, struct loop_block *block)
+/* Returns how many items the block has (write_block), or INT_MAX where one is a loop or an if. */
+static int count_items(struct suspending *c, struct loop_block *block)
 {
         double work = 0;
         int count = 0;
@@ -200,36 +202,36 @@ static int count_items(struct cutting *c, struct loop_block *block)
 }
 
 /* Can a run stop in the block? */
-static bool has_items(struct cutting *c, struct loop_block *block)
+static bool has_items(struct suspending *c, struct loop_block *block)
 {
         return count_items(c, block) > 1;
 }
 
 /* ---- writing ---- */
 
-static struct loop_expr *use(const struct cutting *c, struct loop_variable *v)
+static struct loop_expr *use(const struct suspending *c, struct loop_variable *v)
 {
         return loop_use(c->arena, v);
 }
 
-static struct loop_expr *number(const struct cutting *c, int64_t value)
+static struct loop_expr *number(const struct suspending *c, int64_t value)
 {
         return loop_index(c->arena, value);
 }
 
 /* Returns the expression once more: no two places share one. */
-static struct loop_expr *again(const struct cutting *c, const struct loop_expr *e)
+static struct loop_expr *again(const struct suspending *c, const struct loop_expr *e)
 {
         return loop_expr_copy(c->arena, e);
 }
 
-static struct loop_expr *operation(const struct cutting *c, enum loop_opcode op,
+static struct loop_expr *operation(const struct suspending *c, enum loop_opcode op,
                                    struct loop_expr *a, struct loop_expr *b)
 {
         return loop_op(c->arena, op, a, b, NULL);
 }
 
-static void set(const struct cutting *c, struct loop_block *out, struct loop_variable *v,
+static void set(const struct suspending *c, struct loop_block *out, struct loop_variable *v,
                 struct loop_expr *value)
 {
         struct loop_stmt *s = loop_append(c->arena, out, STMT_SET);
@@ -237,8 +239,8 @@ static void set(const struct cutting *c, struct loop_block *out, struct loop_var
         s->a = value;
 }
 
-static struct loop_variable *let(const struct cutting *c, struct loop_block *out, const char *name,
-                                 struct loop_expr *value)
+static struct loop_variable *let(const struct suspending *c, struct loop_block *out,
+                                 const char *name, struct loop_expr *value)
 {
         struct loop_stmt *s = loop_append(c->arena, out, STMT_LET);
         s->variable = loop_variable_new(c->arena,
@@ -248,7 +250,7 @@ static struct loop_variable *let(const struct cutting *c, struct loop_block *out
         return s->variable;
 }
 
-static struct loop_block *write_if(const struct cutting *c, struct loop_block *out,
+static struct loop_block *write_if(const struct suspending *c, struct loop_block *out,
                                    struct loop_expr *condition)
 {
         struct loop_stmt *s = loop_append(c->arena, out, STMT_IF);
@@ -256,13 +258,13 @@ static struct loop_block *write_if(const struct cutting *c, struct loop_block *o
         return s->body;
 }
 
-static void add_cell(struct cutting *c, struct loop_variable *v)
+static void add_cell(struct suspending *c, struct loop_variable *v)
 {
         ARENA_GROW(c->arena, c->cells, c->cell_count);
         c->cells[c->cell_count++] = v;
 }
 
-static struct loop_variable *new_cell(struct cutting *c, const char *name)
+static struct loop_variable *new_cell(struct suspending *c, const char *name)
 {
         struct loop_variable *v =
                 loop_variable_new(c->arena, text_identifier(c->names, name, strlen(name), "n"),
@@ -271,12 +273,12 @@ static struct loop_variable *new_cell(struct cutting *c, const char *name)
         return v;
 }
 
-static struct loop_expr *work_is_left(const struct cutting *c)
+static struct loop_expr *work_is_left(const struct suspending *c)
 {
         return operation(c, LOOP_GT, use(c, c->left), number(c, 0));
 }
 
-static void spend(const struct cutting *c, struct loop_block *out, struct loop_expr *work)
+static void spend(const struct suspending *c, struct loop_block *out, struct loop_expr *work)
 {
         set(c, out, c->left, operation(c, LOOP_SUB, use(c, c->left), work));
 }
@@ -284,21 +286,21 @@ static void spend(const struct cutting *c, struct loop_block *out, struct loop_e
 /* A block is done when its cell is not less than `end`. */
 struct ending { struct loop_variable *cell; struct loop_expr *end; };
 
-/* A block that is being written; `phase` of its `count` items are done. It has no phase where its
+/* A block that is being written; `item` of its `count` items are done. It has no item where its
  * only item is a loop, which counts for the block. */
 struct sequence {
         struct loop_block *out;
-        struct loop_variable *phase;
+        struct loop_variable *item;
         int count;
         struct ending ending;
 };
 
-static struct ending write_block(struct cutting *c, struct loop_block *block,
+static struct ending write_block(struct suspending *c, struct loop_block *block,
                                  struct loop_block *out);
 
 /* Writes an if around what is to be done where a block has ended, which begins by making it ready
  * for the next time. */
-static struct loop_block *write_ending(const struct cutting *c, struct loop_block *out,
+static struct loop_block *write_ending(const struct suspending *c, struct loop_block *out,
                                        struct ending e)
 {
         struct loop_block *body =
@@ -307,36 +309,37 @@ static struct loop_block *write_ending(const struct cutting *c, struct loop_bloc
         return body;
 }
 
-static struct loop_block *begin_item(const struct cutting *c, const struct sequence *q)
+static struct loop_block *begin_item(const struct suspending *c, const struct sequence *q)
 {
-        if (!q->phase)
+        if (!q->item)
                 return q->out;
-        struct loop_expr *turn = operation(c, LOOP_EQ, use(c, q->phase), number(c, q->count));
+        struct loop_expr *turn = operation(c, LOOP_EQ, use(c, q->item), number(c, q->count));
         return write_if(c, q->out,
                         q->count ? operation(c, LOOP_AND, turn, work_is_left(c)) : turn);
 }
 
-static void end_item(const struct cutting *c, struct sequence *q, struct loop_block *body)
+static void end_item(const struct suspending *c, struct sequence *q, struct loop_block *body)
 {
-        set(c, body, q->phase, number(c, ++q->count));
+        set(c, body, q->item, number(c, ++q->count));
 }
 
-/* Moves statements that are not cut, of which the first is `first`, into an item. */
-static void write_run(struct cutting *c, struct sequence *q, struct loop_block *run, double work)
+/* Makes a group of statements an item. */
+static void write_group(struct suspending *c, struct sequence *q, struct loop_block *group,
+                        double work)
 {
-        if (!run->first)
+        if (!group->first)
                 return;
         struct loop_block *body = begin_item(c, q);
         spend(c, body, number(c, price(c, work)));
         end_item(c, q, body);
-        *body->end = run->first;
-        body->end = run->end;
-        run->first = NULL;
-        run->end = &run->first;
+        *body->end = group->first;
+        body->end = group->end;
+        group->first = NULL;
+        group->end = &group->first;
 }
 
 /* Returns how many iterations a loop has. */
-static struct loop_expr *trips_of(const struct cutting *c, struct loop_block *out,
+static struct loop_expr *trips_of(const struct suspending *c, struct loop_block *out,
                                   const struct loop_stmt *s)
 {
         struct loop_expr *span = operation(c, LOOP_SUB, again(c, s->b), again(c, s->a));
@@ -349,15 +352,15 @@ static struct loop_expr *trips_of(const struct cutting *c, struct loop_block *ou
         return use(c, let(c, out, "trips", operation(c, LOOP_MAX, span, number(c, 0))));
 }
 
-static struct loop_expr *iteration(const struct cutting *c, const struct loop_stmt *s,
+static struct loop_expr *iteration(const struct suspending *c, const struct loop_stmt *s,
                                    struct loop_expr *which)
 {
         return operation(c, LOOP_ADD, again(c, s->a),
                          operation(c, LOOP_MUL, which, number(c, s->step)));
 }
 
-/* Writes a loop each of whose iterations is cut. */
-static void write_cut_loop(struct cutting *c, struct loop_stmt *s, struct loop_block *body,
+/* Writes a loop in whose iterations a run can stop. */
+static void write_loop_around(struct suspending *c, struct loop_stmt *s, struct loop_block *body,
                            struct loop_variable *done, struct loop_expr *trips)
 {
         struct loop_stmt *loop = loop_append(c->arena, body, STMT_WHILE);
@@ -376,11 +379,11 @@ static void write_cut_loop(struct cutting *c, struct loop_stmt *s, struct loop_b
 }
 
 /* Writes what a loop is for its block when it ends. */
-static void end_loop(const struct cutting *c, struct sequence *q, struct loop_block *body,
+static void end_loop(const struct suspending *c, struct sequence *q, struct loop_block *body,
                      struct loop_variable *done, struct loop_expr *trips)
 {
         q->ending = (struct ending){ done, trips };
-        if (q->phase)
+        if (q->item)
                 end_item(c, q, write_ending(c, body, q->ending));
 }
 
@@ -399,7 +402,7 @@ static void find_own(struct loop_stmt *s, void *context)
 
 /* Makes a loop around others a function of its own: beside what knows where to stop, its values
  * would have fewer registers. */
-static void write_apart(struct cutting *c, struct loop_stmt *loop)
+static void write_apart(struct suspending *c, struct loop_stmt *loop)
 {
         struct arena *scratch = arena_new();
         struct body body = { map_new(scratch), false, false };
@@ -415,7 +418,7 @@ static void write_apart(struct cutting *c, struct loop_stmt *loop)
 }
 
 /* Writes a loop that does as many iterations as there is work left for. */
-static void write_whole_iterations(struct cutting *c, struct sequence *q, struct loop_stmt *s,
+static void write_whole_iterations(struct suspending *c, struct sequence *q, struct loop_stmt *s,
                                    struct loop_block *body,
                                    struct loop_variable *done, struct loop_expr *trips,
                                    double work)
@@ -448,7 +451,7 @@ static void write_whole_iterations(struct cutting *c, struct sequence *q, struct
         write_apart(c, loop);
 }
 
-static void write_loop(struct cutting *c, struct sequence *q, struct loop_stmt *s)
+static void write_loop(struct suspending *c, struct sequence *q, struct loop_stmt *s)
 {
         struct loop_block *body = begin_item(c, q);
         struct loop_variable *done = new_cell(c, s->variable->name);
@@ -457,7 +460,7 @@ static void write_loop(struct cutting *c, struct sequence *q, struct loop_stmt *
         const double work = cost_of_work(c->run, s->body);
         if (work > c->goal && has_items(c, s->body)) {
                 enter(c, s);
-                write_cut_loop(c, s, body, done, trips);
+                write_loop_around(c, s, body, done, trips);
                 end_loop(c, q, body, done, trips);
         } else {
                 write_whole_iterations(c, q, s, body, done, trips, work);
@@ -465,16 +468,16 @@ static void write_loop(struct cutting *c, struct sequence *q, struct loop_stmt *
 }
 
 /* Writes one side of an if; NULL: it is empty. */
-static void write_side(struct cutting *c, struct sequence *q, struct loop_block *side,
+static void write_side(struct suspending *c, struct sequence *q, struct loop_block *side,
                        struct loop_block *out)
 {
         struct loop_block *end = out;
         if (side && side->first)
                 end = write_ending(c, out, write_block(c, side, out));
-        set(c, end, q->phase, number(c, q->count + 1));
+        set(c, end, q->item, number(c, q->count + 1));
 }
 
-static void write_choice(struct cutting *c, struct sequence *q, struct loop_stmt *s)
+static void write_choice(struct suspending *c, struct sequence *q, struct loop_stmt *s)
 {
         struct loop_block *body = begin_item(c, q);
         struct loop_stmt *choice = loop_append(c->arena, body, STMT_IF);
@@ -485,21 +488,21 @@ static void write_choice(struct cutting *c, struct sequence *q, struct loop_stmt
         q->count++;
 }
 
-/* Writes the statements from s on, which are not cut. */
-static void write_rest(struct cutting *c, struct sequence *q, struct loop_stmt *s,
-                       struct loop_block *run, double work)
+/* Writes the statements from s on, which are one group. */
+static void write_rest(struct suspending *c, struct sequence *q, struct loop_stmt *s,
+                       struct loop_block *group, double work)
 {
         const double rest = cost_of_work(c->run, &(struct loop_block){ .first = s });
-        if (run->first && work + rest > c->goal)
-                write_run(c, q, run, work);
-        *run->end = s;
-        while (*run->end)
-                run->end = &(*run->end)->next;
-        write_run(c, q, run, (run->first == s ? 0 : work) + rest);
+        if (group->first && work + rest > c->goal)
+                write_group(c, q, group, work);
+        *group->end = s;
+        while (*group->end)
+                group->end = &(*group->end)->next;
+        write_group(c, q, group, (group->first == s ? 0 : work) + rest);
 }
 
-/* Is one loop, which is cut, all that the block does? */
-static bool is_one_loop(struct cutting *c, const struct loop_block *block)
+/* Is one loop that is an item all that the block does? */
+static bool is_one_loop(struct suspending *c, const struct loop_block *block)
 {
         int others = 0;
         bool found = false;
@@ -519,20 +522,20 @@ static bool is_one_loop(struct cutting *c, const struct loop_block *block)
 }
 
 /* Writes a block so that it can stop. */
-static struct ending write_block(struct cutting *c, struct loop_block *block,
+static struct ending write_block(struct suspending *c, struct loop_block *block,
                                  struct loop_block *out)
 {
         struct sequence q = { .out = out };
         if (!is_one_loop(c, block))
-                q.phase = new_cell(c, "phase");
-        struct loop_block run = { NULL, NULL };
+                q.item = new_cell(c, "item");
+        struct loop_block group = { NULL, NULL };
         double work = 0;
-        run.end = &run.first;
+        group.end = &group.first;
         for (struct loop_stmt *s = block->first, *next; s; s = next) {
                 next = s->next;
                 if (holds(s)) {
-                        write_rest(c, &q, s, &run, work);
-                        return (struct ending){ q.phase, number(c, q.count) };
+                        write_rest(c, &q, s, &group, work);
+                        return (struct ending){ q.item, number(c, q.count) };
                 }
                 s->next = NULL;
                 if (s->kind == STMT_LET) {
@@ -543,8 +546,8 @@ static struct ending write_block(struct cutting *c, struct loop_block *block,
                 }
                 const bool is_own = is_item(c, s);
                 const double own = is_own ? 0 : work_of(c, s);
-                if (is_own || (run.first && work + own > c->goal)) {
-                        write_run(c, &q, &run, work);
+                if (is_own || (group.first && work + own > c->goal)) {
+                        write_group(c, &q, &group, work);
                         work = 0;
                 }
                 if (is_own) {
@@ -558,22 +561,22 @@ static struct ending write_block(struct cutting *c, struct loop_block *block,
                         s->kind = STMT_SET;
                         s->a = s->a ? s->a : number(c, 0);
                 }
-                *run.end = s;
-                run.end = &s->next;
+                *group.end = s;
+                group.end = &s->next;
                 work += own;
         }
-        write_run(c, &q, &run, work);
-        return q.phase ? (struct ending){ q.phase, number(c, q.count) } : q.ending;
+        write_group(c, &q, &group, work);
+        return q.item ? (struct ending){ q.item, number(c, q.count) } : q.ending;
 }
 
 /* ---- kernels ---- */
 
-static struct loop_expr *cell_of(const struct cutting *c, struct loop_buffer *record, int word)
+static struct loop_expr *cell_of(const struct suspending *c, struct loop_buffer *record, int word)
 {
         return loop_cast(c->arena, E_INDEX, loop_load(c->arena, record, number(c, word)));
 }
 
-static void store(const struct cutting *c, struct loop_block *out, struct loop_buffer *record,
+static void store(const struct suspending *c, struct loop_block *out, struct loop_buffer *record,
                   int word, struct loop_expr *value)
 {
         struct loop_stmt *s = loop_append(c->arena, out, STMT_STORE);
@@ -582,7 +585,7 @@ static void store(const struct cutting *c, struct loop_block *out, struct loop_b
         s->b = loop_cast(c->arena, E_I64, value);
 }
 
-static void declare_cell(const struct cutting *c, struct loop_block *out,
+static void declare_cell(const struct suspending *c, struct loop_block *out,
                          struct loop_buffer *record, struct loop_variable *v, int word)
 {
         struct loop_stmt *s = loop_append(c->arena, out, STMT_VAR);
@@ -599,8 +602,8 @@ static void append_block(struct loop_block *out, const struct loop_block *more)
 }
 
 /* Writes what ends a kernel: cells of one that is done become 0. */
-static void write_end(const struct cutting *c, struct loop_block *out, struct loop_buffer *record,
-                      struct ending e)
+static void write_end(const struct suspending *c, struct loop_block *out,
+                      struct loop_buffer *record, struct ending e)
 {
         struct loop_variable *more =
                 loop_variable_new(c->arena, text_identifier(c->names, "more", 4, "n"),
@@ -618,11 +621,11 @@ static void write_end(const struct cutting *c, struct loop_block *out, struct lo
                 store(c, out, record, CELL_FIRST + i, use(c, c->cells[i]));
 }
 
-struct cut cut_kernel(struct loop_program *p, struct loop_function ***at, double goal)
+struct suspension suspend_kernel(struct loop_program *p, struct loop_function ***at, double goal)
 {
         struct loop_function *kernel = **at;
         struct arena *scratch = arena_new();
-        struct cutting c = { .program = p,
+        struct suspending c = { .program = p,
                              .kernel = kernel,
                              .at = *at,
                              .arena = p->arena,
@@ -632,7 +635,7 @@ struct cut cut_kernel(struct loop_program *p, struct loop_function ***at, double
         const double all = cost_of_work(c.run, kernel->body);
         if (all <= goal || !has_items(&c, kernel->body)) {
                 arena_free(scratch);
-                return (struct cut){ 0, fmax(all, 1) };
+                return (struct suspension){ 0, fmax(all, 1) };
         }
         c.left = loop_variable_new(p->arena, text_identifier(c.names, "left", 4, "n"),
                                    LOOP_TYPE(E_INDEX), VARIABLE_VAR);
@@ -656,5 +659,5 @@ struct cut cut_kernel(struct loop_program *p, struct loop_function ***at, double
         kernel->body = all_body;
         *at = c.at;
         arena_free(scratch);
-        return (struct cut){ CELL_FIRST + c.cell_count, c.most };
+        return (struct suspension){ CELL_FIRST + c.cell_count, c.most };
 }
