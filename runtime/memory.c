@@ -258,7 +258,7 @@ const char *dnncc_error_text(int code)
         case -15: return "the device was not done in time";
         case -16: return "the device is gone, or stopped with an error";
         case -17: return "a text is longer than its room";
-        case -18: return "the state is of another build";
+        case -18: return "the state, or the record of steps, is of another build, or is damaged";
         case -19: return "the state has no room for more";
         case -20: return "an image cannot be decoded, or has other extents";
         case -21: return "a constant is not what it was";
