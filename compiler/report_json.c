@@ -10,6 +10,7 @@
 #include "compiler/harness.h"
 #include "cost/code.h"
 #include "engines/grid/launch_cost.h"
+#include "ir/loop/loop_record.h"
 #include "ir/target/rates.h"
 #include "passes/memory/lifetimes.h"
 
@@ -85,10 +86,15 @@ static double counted(const struct run *run, const struct loop_stmt *call, enum 
         return n;
 }
 
-/* Do instructions say how long code of the target takes? */
-static bool counts_instructions(const struct run *run)
+/* Do instructions say how long the call takes on the target? What a kernel that can stop executes
+ * is not known: its loops go on where they were. */
+static bool counts_instructions(const struct run *run, const struct loop_stmt *call)
 {
-        return target_engine(run->context.target)->single_sums;
+        const struct loop_program *p = run->state.program;
+        bool stops = false;
+        for (int i = 0; i < p->entry_count; i++)
+                stops |= record_is_passed(&p->entries[i], call);
+        return target_engine(run->context.target)->single_sums && !stops;
 }
 
 static void put_counts(FILE *out, const struct run *run, const struct loop_stmt *call)
@@ -113,7 +119,7 @@ static double predicted_cycles(const struct loop_stmt *call, bool scheduled,
                 return cycles;
         if (target_engine(target)->launches)
                 return launched_seconds(kernel, target, is_cold(run)) * target_gpu(target)->clock;
-        if (counts_instructions(run))
+        if (counts_instructions(run, call))
                 return counted(run, call, COUNT_INSTRUCTIONS) +
                        rate_code_load_wait(target) * counted(run, call, COUNT_LOADS) +
                        rate_code_branch_wait(target) * counted(run, call, COUNT_BRANCHES);
@@ -185,7 +191,7 @@ static void put_call(FILE *out, const struct loop_stmt *call, int number, int en
                 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
                 kernel->flops, kernel->again, t.read, t.constants, t.written,
                 predicted_cycles(call, schedule, &t, run));
-        if (counts_instructions(run))
+        if (counts_instructions(run, call))
                 put_counts(out, run, call);
         if (target_engine(run->context.target)->launches)
                 put_launches(out, kernel, run->context.target, is_cold(run));
