@@ -15,15 +15,17 @@
 
 #include "base/store.h"
 #include "compiler/report.h"
+#include "ir/target/schedule.h"
 
 /* A try does these; each also does what those before it do. */
-enum { FOR_SPEED, IN_ORDER, DIRECT, IN_ROWS, UNBLOCKED, TRIES };
+enum { FOR_SPEED, IN_ORDER, DIRECT, IN_ROWS, IN_PARTS, UNBLOCKED, TRIES };
 static const struct { const char *name, *doing;
 } tries[] = {
         [FOR_SPEED] = { "speed", "as without a budget" },
         [IN_ORDER] = { "order", "in the order of least memory" },
         [DIRECT] = { "direct", "without Winograd's algorithm" },
         [IN_ROWS] = { "rows", "with rows passed on" },
+        [IN_PARTS] = { "parts", "with strips of parts of rows" },
         [UNBLOCKED] = { "unblocked", "without blocked tensors" },
 };
 
@@ -83,6 +85,17 @@ static bool has_winograd(const struct region *region)
         return false;
 }
 
+/* Does a contraction gather what it reads in strips? */
+static bool has_strips(const struct region *region)
+{
+        for (struct op *op = region_walk(region, NULL); op; op = region_walk(region, op)) {
+                const struct schedule_registers *s = schedule_registers(op->schedule);
+                if (s && s->pack && s->strip)
+                        return true;
+        }
+        return false;
+}
+
 /* Returns whether doing this can change what came of the try before it. */
 static bool is_promising(struct run *run, int doing)
 {
@@ -91,6 +104,8 @@ static bool is_promising(struct run *run, int doing)
         case IN_ORDER:                  /* The least that any order of these kernels takes is
                                          * known. */
                 return !run->context.memory && report_memory(run).best <= run->options.max_ram;
+        case IN_PARTS:
+                return has_strips(&module_entry(run->state.module)->body);
         case DIRECT:
                 return has_winograd(&module_entry(run->state.module)->body);
         default:
@@ -101,6 +116,11 @@ static bool is_promising(struct run *run, int doing)
 static bool compile_so(struct run *run, const struct pipeline_options *pipeline, int doing)
 {
         run->context.memory |= doing >= IN_ORDER;
+        run->context.again = 0;
+        if (doing >= IN_ORDER && !run->context.strip_percent)
+                run->context.strip_percent = STRIP_PERCENT_LEAST;
+        if (doing >= IN_PARTS)
+                run->context.strip_percent = STRIP_PERCENT_MOST;
         run->context.direct = doing >= DIRECT;
         run->context.max_ram = doing >= IN_ROWS ? run->options.max_ram : -1;
         run->context.unblocked = doing >= UNBLOCKED;
@@ -118,6 +138,15 @@ struct outcome {
         struct module **lesser_modules;
         int64_t ram;
 };
+
+/* Is a outcome better than b: within the budget, with the fewest operations that take longer, or
+ * else with the least memory? */
+static bool is_better(const struct outcome *a, const struct outcome *b, int64_t budget)
+{
+        if (a->ram <= budget && b->ram <= budget)
+                return a->context.again < b->context.again;
+        return a->ram < b->ram;
+}
 
 static void take(struct run *run, const struct outcome *o)
 {
@@ -150,7 +179,11 @@ static bool search(struct run *run, struct pipeline_options pipeline)
         const int64_t budget = run->options.max_ram;
         struct outcome best = start;
         pipeline.resumed = true;
-        for (int doing = FOR_SPEED; doing < TRIES && best.ram > budget; doing++) {
+        for (int doing = FOR_SPEED; doing < TRIES; doing++) {
+                /* Shorter strips may do without patches. */
+                const bool patches = doing == IN_PARTS && best.context.again > 0;
+                if (best.ram <= budget && !patches)
+                        continue;
                 if (doing > FOR_SPEED) {
                         if (!is_promising(run, doing))
                                 continue;
@@ -161,9 +194,9 @@ static bool search(struct run *run, struct pipeline_options pipeline)
                 report_forget(run, states);
                 run->state.module = module_copy(run->common);
                 bool fine = compile_so(run, &pipeline, doing);
-                bool better = fine && run->state.program && most_ram(run) < best.ram;
                 struct outcome made = { run->context, run->state, run->lesser, run->lesser_modules,
-                                        better ? most_ram(run) : 0 };
+                                        fine && run->state.program ? most_ram(run) : 0 };
+                bool better = fine && run->state.program && is_better(&made, &best, budget);
                 /* Else the one before is kept. */
                 if (!fine || !run->state.program || better) {
                         forget(run, &best);

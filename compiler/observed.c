@@ -119,6 +119,7 @@ static void choose(struct observed *o)
                                                              : target_find("native");
         context->precision = E_F32;
         context->memory = context->direct = context->unblocked = false;
+        context->strip_percent = 0;
         context->max_ram = -1;
         context->regions = NULL;
         context->region_count = 0;

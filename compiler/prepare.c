@@ -157,6 +157,7 @@ bool prepare_context(struct run *run)
         if (!set_limits(run))
                 return false;
         context->memory = o->goal == GOAL_MEMORY;
+        context->strip_percent = context->memory ? STRIP_PERCENT_MOST : 0;
         context->all_on_machine = o->partition == PARTITION_MACHINE;
         context->narrow_sums = target_commands(context->target) != NULL;
         struct loop_library *library = loop_library_new(run->arena, &run->diag);

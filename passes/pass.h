@@ -23,6 +23,9 @@ struct limits {                         /* --limit NAME=N sets one of these; lim
 };
 extern const struct limits limits_preset;
 
+/* What strip_percent may be: where memory counts a little, and where it counts most. */
+enum { STRIP_PERCENT_LEAST = 1, STRIP_PERCENT_MOST = 3 };
+
 struct pass_context {
         struct diag *diag;
         const struct target *target;
@@ -55,6 +58,11 @@ struct pass_context {
         int64_t max_ram;                /* Rows are passed from kernel to kernel until the workspace
                                          * and all regions take no more bytes than this; -1: they
                                          * are not. */
+        int strip_percent;              /* Strips gather parts of rows, where kernels take so many
+                                         * percent longer then at most; 0: they gather whole
+                                         * rows. */
+        double again;                   /* Kernels that pass rows on compute so many operations
+                                         * again, or one by one instead of in register tiles. */
         const char *obstacle;           /* Where max_ram was not reached, it says what keeps more
                                          * rows from being passed on, as a part of a sentence; else
                                          * it is NULL. */

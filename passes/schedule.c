@@ -68,7 +68,7 @@ int pass_schedule(struct function *f, struct pass_context *context)
 {
         const struct schedule_machine machine = { .target = context->target,
                                                   .threads = context->lower.threads,
-                                                  .memory = context->memory,
+                                                  .strip_percent = context->strip_percent,
                                                   .lower = &context->lower,
                                                   .library = context->library,
                                                   .memo = &context->memo,

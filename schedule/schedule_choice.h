@@ -12,7 +12,9 @@
 struct schedule_machine {
         const struct target *target;
         int threads;
-        bool memory;                    /* The goal is little memory rather than speed. */
+        int strip_percent;              /* Strips gather parts of rows, where a kernel takes so
+                                         * many percent longer then at most; 0: they gather whole
+                                         * rows. */
         const struct lower_options *lower;      /* Kernels that are written to look at their
                                                  * nests have these options. */
         const struct loop_library *library;     /* Such kernels call these functions; NULL: no

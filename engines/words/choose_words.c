@@ -8,12 +8,13 @@
 #include "ir/target/rates.h"
 #include "ir/tensor/packed_multiply.h"
 
-/* Returns the fewest tiles of a row that a strip may have, if it is worth at most a few percent of
- * the time: what neighbouring strips both decode, and to begin each panel again. 0: all tiles. */
+/* Returns the fewest tiles of a row that a strip may have within the percents of time that may be
+ * spent: what neighbouring strips both decode, and to begin each panel again. 0: all tiles. */
 static int strip_columns(const struct op *op, const struct schedule_registers *s,
-                         const struct target *target)
+                         const struct schedule_machine *machine)
 {
-        enum { PANEL = 60, POSITION = 8, MOST_PERCENT = 3 };      /* Instructions, counted. */
+        const struct target *target = machine->target;
+        enum { PANEL = 60, POSITION = 8 };       /* Instructions, counted. */
         const struct packed_work work = packed_work_of(op, target);
         if (work.spatial != 2 || s->flat)
                 return 0;
@@ -29,7 +30,7 @@ static int strip_columns(const struct op *op, const struct schedule_registers *s
                                (POSITION + words * (rate_packed_decode(target) + m->channels)),
                      more = decodes + PANEL * (double)work.panels;
         for (int64_t part = 1; part < tiles; part++)
-                if (100 * more <= MOST_PERCENT * position * (double)(part * s->columns))
+                if (100 * more <= machine->strip_percent * position * (double)(part * s->columns))
                         return (int)part;
         return 0;
 }
@@ -44,8 +45,7 @@ struct schedule words_choose(const struct op *op, const struct schedule_machine 
         if (m && m->x.decode) {
                 s->pack = 1;
                 s->strip = 1;
-                if (machine->memory)
-                        s->strip_columns = strip_columns(op, s, machine->target);
+                s->strip_columns = strip_columns(op, s, machine);
         }
         return chosen;
 }

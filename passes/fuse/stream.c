@@ -463,6 +463,7 @@ int pass_stream(struct function *f, struct pass_context *context)
                 }
                 number(&s);
         }
+        context->again += s.ways[0].again;
         count = stream(&s);
         arena_free(arena);
         return count;

@@ -97,6 +97,9 @@ BOARDS = {
     "f405": arm("STM32F405, M4F, 1 MB and 128 KB", M4F, "netduinoplus2", "cortex-m4", (0x08000000, M), (0x20000000, 128 * K), 4 * K),
 }
 WHOLE = [name for name in BOARDS if name not in ("microbit", "f100", "f405")]
+# Bytes of --max-ram that networks are compiled within on these boards, each for its own core.
+BUDGETS = {"dscnn_kws_int8": [16384, 9216], "resnet8_int8": [37120, 24576, 16384], "micro_kws_qdq": [20480, 12032], "mnist_cnn": [9984]}
+BUDGET_BOARDS = ["m0", "m4", "rv32"]
 CORES = sorted({b.own for b in BOARDS.values()})
 COMPILE = "-std=c99 -O2 -ffunction-sections -fdata-sections"
 HARNESS = {"main", "measured", "count_begin", "count_end", "board_stack_paint", "board_stack_used", "?"}    # what is not the model's
@@ -375,8 +378,23 @@ def matrix(rows, boards, value):
         yield f"| {model} | " + " | ".join("" if r is None else "failed" if r.failed else str(value(r)) for r in found) + " |"
 
 
-def page(tables, boards):
-    """tables: {title: rows}"""
+def budget_table(rows):
+    """rows: those of BUDGETS, and of their models without a budget"""
+    whole = {(r.model, r.board): r for r in rows if not r.options}
+    yield "\n## Within a budget\n"
+    yield ("Compiled for the board's own core with `--max-ram`: rows are passed on where the workspace is larger. `times` are the instructions to those without a budget.\n"
+           "`boards.py --budgets` prints the rows.\n")
+    yield "| model | board | --max-ram | workspace | instructions, millions | times |\n| --- | --- | ---: | ---: | ---: | ---: |"
+    for r in rows:
+        if r.failed:
+            yield f"| {r.model} | {r.board} | {r.options} | {r.failed} | | |"
+            continue
+        times = r.instructions / max(whole[r.model, r.board].instructions, 1)
+        yield f"| {r.model} | {r.board} | {r.options.rpartition('=')[2]} | {r.workspace} | {r.instructions / 1e6:.2f} | {times:.2f} |"
+
+
+def page(tables, boards, budgets):
+    """tables: {title: rows}; budgets: rows"""
     bare = [b for b in boards if BOARDS[b].kind != "hosted"]
     yield "# Measured: firmware\n"
     yield ("Written by `make boards` ([boards.py](../../test/boards/boards.py)): each model compiled for each board, run in QEMU on its test vectors, and its\n"
@@ -402,6 +420,8 @@ def page(tables, boards):
         yield from matrix(rows, bare, lambda r: " / ".join(map(str, r.stack)))
         yield f"\n## {title}: memory, bytes, and the header's estimate of code\n\n| model | workspace | constants | code |\n| --- | ---: | ---: | ---: |"
         yield from (f"| {r.model} | {r.workspace} | {r.constants} | {r.code or ''} |" for r in rows if r.board == bare[0] and not r.failed)
+    if budgets:
+        yield from budget_table(budgets)
 
 
 def main():
@@ -412,6 +432,7 @@ def main():
     p.add_argument("--options", default="", help="of dnncc, as a shell would read them")
     p.add_argument("--flags", default="", help="of the C compiler, for the model")
     p.add_argument("--kernels", action="store_true")
+    p.add_argument("--budgets", action="store_true", help="models within the bytes of BUDGETS, for the boards' own cores")
     p.add_argument("--jobs", type=int, default=2)
     p.add_argument("--write", type=pathlib.Path, help="a page of targets generic, with and without --requantize=integer, and own where that is another one")
     o = p.parse_args()
@@ -420,8 +441,8 @@ def main():
         p.error(f"no board {unknown[0]}: there are {', '.join(BOARDS)}")
     options = tuple(shlex.split(o.options))
 
-    def table(target, options, show=True):
-        jobs = [(m, b, target_of(b, target), options, tuple(shlex.split(o.flags))) for m in models for b in boards]
+    def table(target, options, jobs=None):
+        jobs = jobs or [(m, b, target_of(b, target), options, tuple(shlex.split(o.flags))) for m in models for b in boards]
         rows = []
         with concurrent.futures.ThreadPoolExecutor(o.jobs) as pool:
             for row in pool.map(lambda job: measure(*job), jobs):
@@ -430,14 +451,20 @@ def main():
                     print(f"    {count:12d}  {name}", flush=True)
                 rows.append(row)
         return rows
+    within = [(m, b, target_of(b, "own"), limit) for b in BUDGET_BOARDS if b in boards for m in BUDGETS if m in models
+              for limit in [(), *((f"--max-ram={n}",) for n in BUDGETS[m])]]
     print(HEAD)
-    if o.write:
+    if o.budgets:
+        rows = table("own", (), within)
+        print("\n".join(budget_table(rows)))
+    elif o.write:
         tables = {"generic": table("generic", ()), "generic, --requantize=integer": table("generic", ("--requantize=integer",))}
         known = re.findall(r"^\s*([\w-]+)", done([dnncc.DNNCC, "--target=help"], "dnncc"), re.M)
         if any(b.own in known and b.own != "generic-be" for b in map(BOARDS.get, boards)):
             tables["own target"] = table("own", ())
-        o.write.write_text("\n".join(page(tables, boards)) + "\n")
-        rows = [row for found in tables.values() for row in found]
+        budgets = table("own", (), within) if within else []
+        o.write.write_text("\n".join(page(tables, boards, budgets)) + "\n")
+        rows = [row for found in [*tables.values(), budgets] for row in found]
     else:
         rows = table(o.target, options)
     for tool in dict.fromkeys(t for b in boards for t in BOARDS[b].missing()):

@@ -48,6 +48,21 @@ def test_matrix(board, model, target, options):
     on_board(model, board, options, target)
 
 
+# model, --max-ram, times the instructions without a budget at most
+WITHIN = [("dscnn_kws_int8", 9216, 1.05), ("micro_kws_qdq", 12032, 1.05), ("resnet8_int8", 37120, 1.05), ("resnet8_int8", 16384, 1.2)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("model,budget,times", WITHIN)
+def test_within(model, budget, times):
+    """rows that are passed on are computed in tiles of words, as whole tensors are: memory costs next to no time"""
+    if not boards.model_path(model).exists():
+        pytest.skip(f"no {model}")
+    whole = on_board(model, "m4", (), "own")
+    row = boards.measure(model, "m4", "cortex-m4", (f"--max-ram={budget}",))
+    assert not row.failed and row.workspace <= budget and row.instructions <= times * whole.instructions, row
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("board", ["m4", "mips"])
 def test_bits_that_differ(board, monkeypatch):
