@@ -15,8 +15,11 @@
  *
  * Iterations begin before the first row of the result, so that buffers fill row by row. A circular
  * buffer has as many rows as are needed at once; row k of its tensor lies at k modulo their number.
- * No row is computed twice, and every element is computed as by the canonical nest, so results are
- * the same to the bit. needs.c says which rows of one tensor a row of another needs; where a tensor
+ * A row of the result takes as many iterations as the longest buffer has rows for it, so that an
+ * iteration computes about one row of each buffer. No row is computed twice. A row is computed in
+ * register tiles where its contraction has a schedule of such (circular_tiles.c), else by the
+ * canonical nest, so results are the same to the bit. Where a reduction of all positions ends the
+ * kernel, rows are reduced as they come (circular_pool.c). needs.c says which rows of one tensor a row of another needs; where a tensor
  * has more rows than the one before (resizes, transposed convolutions), several iterations need the
  * same row of that one.
  *

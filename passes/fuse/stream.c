@@ -15,10 +15,13 @@
  * so what a range takes does not depend on the other ones, and the cuts are found from the last
  * operation on. Of all that are within the budget, those that compute least again, then those
  * that join the fewest kernels; where none are, those that take least, and then it says what is
- * in the way: what needs all rows at once, as global pools, norms and attention do. Resizes,
- * transposed convolutions and shuffles are none: a row of theirs needs some rows, only fewer or
- * others. Every element is computed by its canonical nest: results stay the same to the bit, but
- * where a contraction had a schedule, which may add up in another order. */
+ * in the way: what needs all rows at once, as norms and attention do. Resizes, transposed
+ * convolutions and shuffles are none: a row of theirs needs some rows, only fewer or others; and a
+ * global pool at the end of a range takes rows as they come. A contraction keeps its schedule of
+ * register tiles, unless it is computed in patches: then it is computed one by one, which counts
+ * as computing again. Everything else is computed by its canonical nest: results stay the same to
+ * the bit, but where a contraction has no register tiles any more, which may add up in another
+ * order. */
 #include <limits.h>
 
 #include "kernels/circular_buffers.h"
