@@ -19,9 +19,9 @@
  * iteration computes about one row of each buffer. No row is computed twice. A row is computed in
  * register tiles where its contraction has a schedule of such (circular_tiles.c), else by the
  * canonical nest, so results are the same to the bit. Where a reduction of all positions ends the
- * kernel, rows are reduced as they come (circular_pool.c). needs.c says which rows of one tensor a row of another needs; where a tensor
- * has more rows than the one before (resizes, transposed convolutions), several iterations need the
- * same row of that one.
+ * kernel, rows are reduced as they come (circular_pool.c). needs.c says which rows of one tensor a
+ * row of another needs; where a tensor has more rows than the one before (resizes, transposed
+ * convolutions), several iterations need the same row of that one.
  *
  * Where whole rows take too much memory, the result's schedule says patch=N: the kernel does all of
  * this for N columns of the result, then for the next N. A circular buffer then has the columns
