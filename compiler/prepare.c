@@ -158,6 +158,7 @@ bool prepare_context(struct run *run)
                 return false;
         context->memory = o->goal == GOAL_MEMORY;
         context->strip_percent = context->memory ? STRIP_PERCENT_MOST : 0;
+        context->compact = o->goal == GOAL_SIZE;
         context->all_on_machine = o->partition == PARTITION_MACHINE;
         context->narrow_sums = target_commands(context->target) != NULL;
         struct loop_library *library = loop_library_new(run->arena, &run->diag);

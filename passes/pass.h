@@ -55,6 +55,7 @@ struct pass_context {
         enum element precision;         /* Contractions read this element type: E_F32 (0, too),
                                          * E_BF16, E_F16 or E_TF32. */
         bool memory;                    /* The goal is little memory rather than speed. */
+        bool compact;                   /* The goal is little code rather than speed. */
         int64_t max_ram;                /* Rows are passed from kernel to kernel until the workspace
                                          * and all regions take no more bytes than this; -1: they
                                          * are not. */

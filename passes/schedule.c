@@ -72,7 +72,8 @@ int pass_schedule(struct function *f, struct pass_context *context)
                                                   .lower = &context->lower,
                                                   .library = context->library,
                                                   .memo = &context->memo,
-                                                  .cold = schedule_is_cold(f, context->target) };
+                                                  .cold = schedule_is_cold(f, context->target),
+                                                  .compact = context->compact };
         int count = 0;
         if (context->remarks && f == module_entry(f->module))
                 remarks_begin(context->remarks, "schedule");

@@ -156,6 +156,7 @@ static void share(struct schedule_registers *s, const struct op *op, const struc
 struct search {
         const struct packed_work *work;
         const struct target *target;    /* The target has the vector width that is being tried. */
+        bool compact;                   /* Tiles leave nothing over, and loops are not unrolled. */
         bool open, images;              /* A run gives the positions, or the images, of which there
                                          * may be fewer than in the work. */
         struct schedule_registers best, next;
@@ -203,6 +204,17 @@ static void try(struct search *search, struct schedule_registers s)
         }
 }
 
+/* Tries tiles of s.rows rows that leave no columns over. */
+static void try_whole(struct search *search, struct schedule_registers s, int64_t columns,
+                      int64_t most)
+{
+        for (int64_t width = most < columns ? most : columns; width > 0; width--) {
+                s.columns = (int)width;
+                if (columns % width == 0)
+                        try(search, s);
+        }
+}
+
 /* Tries tiles of s.rows rows: as wide as registers allow, and of the next few sizes that divide the
  * columns evenly. */
 static void try_columns(struct search *search, struct schedule_registers s, int64_t columns)
@@ -211,6 +223,10 @@ static void try_columns(struct search *search, struct schedule_registers s, int6
         int64_t most = most_positions(search->target, search->work->multiply, s.vectors) / s.split /
                        s.rows,
                 before = 0;
+        if (search->compact) {
+                try_whole(search, s, columns, most);
+                return;
+        }
         for (int64_t tiles = divide_up(columns, most > 0 ? most : 1), n = 0; most > 0 && n < SIZES;
              tiles++, n++) {
                 s.columns = (int)divide_up(columns, tiles);
@@ -235,6 +251,8 @@ static void try_tiles(struct search *search, struct schedule_registers s)
                 if (columns * 2 > most / s.split)
                         continue;
                 s.rows = (int)divide_up(rows, divide_up(rows, most / s.split / columns));
+                while (search->compact && rows % s.rows)
+                        s.rows--;
                 if (s.rows > 1)
                         try_columns(search, s, columns);
         }
@@ -244,7 +262,9 @@ static void try_tiles(struct search *search, struct schedule_registers s)
 static void try_iterations(struct search *search, struct schedule_registers s)
 {
         for (s.ahead = 0; s.ahead <= core_waits(search->target); s.ahead++) {
-                s.unroll = schedule_unroll(&s, packed_last_extent(search->work));
+                s.unroll = search->compact
+                                   ? 1
+                                   : schedule_unroll(&s, packed_last_extent(search->work));
                 try_tiles(search, s);
         }
 }
@@ -279,6 +299,7 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
         const bool flattens = work.spatial > 1 && schedule_can_flatten(op);
         struct search search = { .work = &work,
                                  .target = machine->target,
+                                 .compact = machine->compact,
                                  .open = !op_is_static_inside(op),
                                  .images = !op_is_static(op),
                                  .best = schedule_preset(SCHEDULE_registers).registers };

@@ -21,6 +21,7 @@ struct schedule_machine {
                                                  * nest is looked at. */
         bool cold;                      /* Constants come from memory in every run
                                          * (schedule_is_cold). */
+        bool compact;                   /* The goal is little code rather than speed. */
         /* It is the memo of an accelerator's tiles (engines/stream/stream_memo.h); NULL: none is
          * kept. */
         const struct stream_memo **memo;

@@ -25,14 +25,19 @@ static const struct c_spelling spellings[] = {
         { .op = CAN_END }
 };
 
-static const struct multiply multiplies[] = { SINGLES("muls", 2), { 0 } };
+/* A load with a sign has no offset in its instruction: bytes of x without one are faster. */
+static const struct multiply multiplies[] = { SINGLE("muls", I8, I8, 3),
+                                              SINGLE("muls", U8, I8, 2),
+                                              SINGLE("muls", I8, U8, 3),
+                                              SINGLE("muls", U8, U8, 2),
+                                              { 0 } };
 
 static const struct rates rates = { FIRMWARE_RATES,
                                     .packed_word = .01,
                                     .code_long = 20,
                                     .code_float = 80,
                                     .code_signed = 2.5,
-                                    .code_accumulate = 2,
+                                    .code_accumulate = 2.3,
                                     .code_divide = 3,
                                     .code_load_wait = 1,
                                     .code_branch_wait = 2,
@@ -43,7 +48,7 @@ const struct target target_cortex_m0 = {
         .doc = "Cortex-M0, M0+: few registers, no floats",
         .base = &target_generic,
         FIRMWARE,
-        .vector_registers = 5,
+        .vector_registers = 4,
         .rates = &rates,
         .machine = "defined(__thumb__) && defined(__arm__)",
         .compilers = "gcc or clang for Cortex-M0 (-mcpu=cortex-m0)",

@@ -44,6 +44,8 @@ struct schedule lanes_choose(const struct op *op, const struct schedule_machine 
         for (s.rows = 1; s.rows <= rows_most && s.rows <= sh.rows; s.rows++)
                 for (s.columns = 1; s.rows * s.columns <= most && s.columns <= sh.columns;
                      s.columns++) {
+                        if (machine->compact && (sh.rows % s.rows || sh.columns % s.columns))
+                                continue;
                         int64_t tiles = divide_up(sh.columns, s.columns);
                         work.rows = two ? divide_up(sh.rows, s.rows) : tiles;
                         work.cycles = lanes_cost(&sh, s.rows, s.columns, at_once, resident,

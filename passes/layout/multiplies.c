@@ -99,6 +99,8 @@ enum element multiply_sign(const struct pass_context *context)
         const struct multiply *with = multiply_in(context, E_I8, E_I8),
                               *without = multiply_in(context, E_U8, E_I8);
         int with_group = with ? with->channels : 0, without_group = without ? without->channels : 0;
+        if (with_group == without_group && with && with->instructions != without->instructions)
+                return with->instructions < without->instructions ? E_I8 : E_U8;
         return with_group > without_group   ? E_I8
                : with_group < without_group ? E_U8
                                             : E_BOOL;

@@ -29,7 +29,8 @@ const struct multiply *multiply_of_bytes(const struct pass_context *context, con
  * too. */
 enum element multiply_reads(const struct pass_context *context, const struct multiply *m);
 /* Returns whether bytes that are multiplied by signed bytes should be signed or not (E_I8, E_U8),
- * by which of the two has words of more bytes; E_BOOL: the target has no preference. */
+ * by which of the two has words of more bytes, or takes fewer instructions; E_BOOL: the target has
+ * no preference. */
 enum element multiply_sign(const struct pass_context *context);
 /* Returns m or, where m is of a warp group and slower for this product, the multiply of a single
  * warp. */

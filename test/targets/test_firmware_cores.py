@@ -235,6 +235,27 @@ def test_words(name, first, tmp_path):
     assert kernels and all("dot_halves(" in kernel for kernel in kernels), text
 
 
+def test_bytes_without_a_sign(tmp_path):
+    """Cortex-M0 loads them by one instruction: what layers hand on has no sign, whatever the model says; inputs and outputs have theirs"""
+    text = dnncc.run([dnncc.DNNCC, saved(layer("sixteen", 0, False)[0], tmp_path), "--target=cortex-m0", "--emit=loops", "-o", "-"]).stdout
+    read = re.findall(r"^kernel @\w+\(.*?%x: in (\w+)\[.* convolve_packed ", text, re.M)
+    assert read == ["u8", "u8"], text
+
+
+@pytest.mark.parametrize("target", ["cortex-m0", "cortex-m4", "riscv32"])
+def test_size(target, tmp_path):
+    """--goal=size: tiles leave nothing over; the same bytes"""
+    model, inputs = layer("sixteen", 1, False)
+    path = saved(model, tmp_path)
+    text = {goal: dnncc.run([dnncc.DNNCC, path, f"--target={target}", f"--goal={goal}", "--emit=loops", "-o", "-"]).stdout for goal in ("speed", "size")}
+    products = {goal: len(re.findall(r"dot_halves\(|\* %w", text[goal])) for goal in text}
+    assert 0 < products["size"] < products["speed"] / 2, products
+    if target in THUMB:
+        processor.require(target)
+        for got, want in zip(results(path, inputs, target, tmp_path / "size", "--goal=size"), results(path, inputs, target, tmp_path / "speed"), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
 def test_multiplies(tmp_path):
     """what a core has is used, and nothing of its own where another one is meant"""
     path = saved(layer("sixteen", 0, False)[0], tmp_path)
