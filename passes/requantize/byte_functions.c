@@ -5,6 +5,9 @@
  *   of two            (x * a + y * b + x * y * k + c) >> shift, bounded: the polynomial that sums,
  *                     differences and products of decoded bytes are (simplify/formula.h)
  *
+ * The polynomial is computed in i32 where factors of few bits, with which no sum overflows, give at
+ * most one of 1,024 pairs another byte; else in i64, with factors of 31 bits.
+ *
  * A table holds the results of the operations, to the bit. For two tensors, the results of all
  * 65,536 pairs are computed by the operations, which bounds c; where no c is right for all pairs
  * (where f32 rounds to a half, or halves go to even numbers), the middle of the bounds is taken,
@@ -17,7 +20,7 @@
 #include "passes/simplify/tables.h"
 
 /* The struct holds the polynomial in whole numbers, times 2^shift. */
-struct whole_polynomial { int64_t one, x, y, xy; int shift, low, high; };
+struct whole_polynomial { int64_t one, x, y, xy; int shift, low, high; enum element sum; };
 
 /* ---- in whole numbers ---- */
 
@@ -72,26 +75,32 @@ static void find_offset(const struct formula *f, struct whole_polynomial *p)
         p->one = least / 2 + most / 2;
 }
 
-static bool is_near(const struct formula *f, const struct whole_polynomial *p)
+/* Returns how many pairs become another byte; -1: one is off by more than one. */
+static int missed(const struct formula *f, const struct whole_polynomial *p)
 {
+        int count = 0;
         for (int i = 0; i < BYTES; i++)
-                for (int k = 0; k < BYTES; k++)
-                        if (llabs(bounded(p, terms_at(f, p, i, k)) - wanted(f, i, k)) > 1)
-                                return false;
-        return true;
+                for (int k = 0; k < BYTES; k++) {
+                        const int64_t off = bounded(p, terms_at(f, p, i, k)) - wanted(f, i, k);
+                        if (llabs(off) > 1)
+                                return -1;
+                        count += off != 0;
+                }
+        return count;
 }
 
-/* Finds a polynomial in whole numbers. Returns false if a pair would be off by more than one. */
-static bool find_whole(const struct formula *f, struct whole_polynomial *p)
+/* Finds factors of so many bits, and what is added. Returns false where real numbers are too large
+ * or too small for that. */
+static bool find_factors(const struct formula *f, int bits, struct whole_polynomial *p)
 {
-        enum { FACTOR_BITS = 31, SHIFT_MAX = 32, LEAST = 8 };
+        enum { SHIFT_MAX = 32, LEAST = 8 };
         const struct polynomial *real = &f->p;
         double largest = fmax(fabs(real->x), fmax(fabs(real->y), fabs(real->xy)));
         int exponent = 0;
         if (!(largest > 0) || !(largest < 1e6))
                 return false;
         frexp(largest, &exponent);
-        p->shift = FACTOR_BITS - exponent < SHIFT_MAX ? FACTOR_BITS - exponent : SHIFT_MAX;
+        p->shift = bits - exponent < SHIFT_MAX ? bits - exponent : SHIFT_MAX;
         if (p->shift < LEAST)
                 return false;
         p->x = llrint(ldexp(real->x, p->shift));
@@ -99,35 +108,64 @@ static bool find_whole(const struct formula *f, struct whole_polynomial *p)
         p->xy = llrint(ldexp(real->xy, p->shift));
         find_bounds(f, p);
         find_offset(f, p);
-        return is_near(f, p);
+        return true;
+}
+
+/* Are all terms, and their sums in any order, numbers of i32? */
+static bool is_short(const struct whole_polynomial *p)
+{
+        const int64_t most = BYTES * (llabs(p->x) + llabs(p->y) + BYTES * llabs(p->xy));
+        return p->shift < 31 && most + llabs(p->one) <= INT32_MAX;
+}
+
+/* Finds a polynomial in whole numbers. Returns false if a pair would be off by more than one. */
+static bool find_whole(const struct formula *f, struct whole_polynomial *p)
+{
+        enum { SHORT_BITS = 22, LONG_BITS = 31, OF_PAIRS = 1024 };
+        p->sum = E_I32;
+        for (int bits = SHORT_BITS; find_factors(f, bits, p); bits--) {
+                if (!is_short(p))
+                        continue;
+                const int count = missed(f, p);
+                if (count >= 0 && count * OF_PAIRS <= BYTES * BYTES)
+                        return true;
+                break;
+        }
+        p->sum = E_I64;
+        return find_factors(f, LONG_BITS, p) && missed(f, p) >= 0;
 }
 
 /* ---- the rewrite ---- */
 
-static struct value *long_number(struct builder *b, const struct type *like, int64_t number)
+static struct value *number_as(struct builder *b, const struct type *like, enum element e,
+                               int64_t number)
 {
-        return constant_splat(b->m, type_with_element(b->m, like, E_I64), &number);
+        const int32_t few = (int32_t)number;
+        return constant_splat(b->m, type_with_element(b->m, like, e),
+                              e == E_I32 ? (const void *)&few : &number);
 }
 
-static struct value *times(struct builder *b, struct value *x, int64_t factor)
+static struct value *times(struct builder *b, struct value *x, enum element e, int64_t factor)
 {
-        x = build_cast(b, x, E_I64);
-        return x ? build_binary(b, OP_mul, x, long_number(b, x->type, factor)) : NULL;
+        x = build_cast(b, x, e);
+        return x ? build_binary(b, OP_mul, x, number_as(b, x->type, e, factor)) : NULL;
 }
 
 static struct value *of_two(struct builder *b, const struct formula *f,
                             const struct whole_polynomial *p)
 {
-        struct value *of_x = times(b, formula_leaf(b, f, 0, E_I64), p->x),
-                     *of_y = times(b, formula_leaf(b, f, 1, E_I64), p->y),
+        const enum element e = p->sum;
+        struct value *of_x = times(b, formula_leaf(b, f, 0, e), e, p->x),
+                     *of_y = times(b, formula_leaf(b, f, 1, e), e, p->y),
                      *sum = build_binary(b, OP_add, of_x, of_y);
         const struct type *t = f->root->type;
         if (p->xy) {
                 struct value *x = formula_leaf(b, f, 0, E_I32), *y = formula_leaf(b, f, 1, E_I32);
-                sum = build_binary(b, OP_add, sum, times(b, build_binary(b, OP_mul, x, y), p->xy));
+                x = times(b, build_binary(b, OP_mul, x, y), e, p->xy);
+                sum = build_binary(b, OP_add, sum, x);
         }
-        sum = build_binary(b, OP_add, sum, long_number(b, t, p->one));
-        sum = build_cast(b, build_binary(b, OP_shr, sum, long_number(b, t, p->shift)), E_I32);
+        sum = build_binary(b, OP_add, sum, number_as(b, t, e, p->one));
+        sum = build_cast(b, build_binary(b, OP_shr, sum, number_as(b, t, e, p->shift)), E_I32);
         if (!sum)
                 return NULL;
         sum = build_binary(b, OP_max, sum, constant_number(b->m, sum->type, p->low));
