@@ -136,8 +136,8 @@ static bool find_operand(struct kernel_state *s)
         struct value *x = op_operand(s->op, 0);
         s->schedule.pack = 1;
         if (prologue_find(s)) {
-                struct access *decoded = prologue_access(s->prologue);
-                return !s->decoded || find_slots(s, prologue_value(s->prologue), decoded);
+                struct access *words = prologue_access(s->prologue);
+                return !words || find_slots(s, prologue_value(s->prologue), words);
         }
         if (!access_read(s->region, x, &s->x) || !find_slots(s, x, &s->x))
                 return false;

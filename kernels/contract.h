@@ -149,7 +149,7 @@ struct loop_expr *contract_next(struct contract *c, struct loop_expr *panel);
 void contract_index(struct contract *c, struct loop_expr *line, int row, int column, int j,
                     struct loop_expr **index, struct loop_expr **first_lane);
 
-/* Lets integer sums start from what is added to them, instead of zero. */
+/* Finds what integer sums start from (state_first). */
 void contract_sums_begin(struct contract *c);
 /* Write the sums and the epilogue of a tile of rows * columns positions. */
 bool contract_sums(struct contract *c, int rows, int columns);

@@ -375,14 +375,21 @@ static struct loop_expr *pitch_of(struct kernel_state *s, dim_t pitch)
         return dim_is(pitch, 0) ? NULL : emit_dim(s->e, pitch);
 }
 
+/* Returns the elements of x from a word of a position to its next one. */
+static int64_t word_step(const struct contract *c)
+{
+        return (c->s.decoded ? 1 : c->word) * c->s.x.stride[c->s.rank - 1];
+}
+
 /* Do the words of a row of the window lie side by side in x, as in w? Then one loop goes over
  * them. */
 static bool row_is_one_loop(const struct contract *c, struct blocks b)
 {
         const struct spatial *last = &c->s.spatial[c->s.spatial_count - 1];
-        return c->s.decoded && !b.total && !c->s.channels && b.inner == c->inner &&
-               last->window > 1 && dim_is(last->x_pitch, 0) &&
-               last->x_window == b.inner * c->s.x.stride[c->s.rank - 1];
+        const bool alone = c->s.decoded || multiply_by_vectors(c->s.multiply);
+        return alone && !b.total && !c->s.channels && b.inner == c->inner && last->window > 1 &&
+               dim_is(last->x_pitch, 0) &&
+               last->x_window == b.inner * word_step(c);
 }
 
 static void write_blocks(struct contract *c, const struct tile *t, struct loop_expr *x_at,
@@ -417,8 +424,7 @@ static void write_blocks(struct contract *c, const struct tile *t, struct loop_e
         if (b.inner > 1 || !n)
                 loops[n++] = (struct sum_loop){ .name = "i",
                                                 .extent = b.inner,
-                                                .x_step = (s->decoded ? 1 : c->word) *
-                                                          s->x.stride[s->rank - 1],
+                                                .x_step = word_step(c),
                                                 .number_step = 1,
                                                 .total = b.total,
                                                 .count = contract_units(c, s->channels, c->word) };
@@ -461,36 +467,10 @@ static struct place place_of(struct contract *c, const struct tile *t, struct lo
         return place;
 }
 
-/* Is v a broadcast, over all positions, of a value from outside the kernel with one number per
- * output, indexed by block and lane or by lane alone? */
-static bool is_of_outputs(const struct contract *c, struct value *v)
-{
-        const struct type *t = v->type;
-        int count, last = t->rank - 1;
-        if (!op_is(v, OP_broadcast) || value_is_inside(op_operand(v->op, 0), c->s.region))
-                return false;
-        const int64_t *dims = op_ints(v->op, "dims", &count);
-        const struct type *own = op_operand(v->op, 0)->type;
-        return count > 0 && count <= 2 && dims[count - 1] == last &&
-               dim_equal(own->dims[count - 1], t->dims[last]) &&
-               (count == 1 ? dim_is(t->dims[1], 1)
-                           : dims[0] == 1 && dim_equal(own->dims[0], t->dims[1]));
-}
-
 void contract_sums_begin(struct contract *c)
 {
-        struct value *sums = op_result(c->s.op);
-        struct op *add = value_has_one_use(sums) ? sums->uses->user : NULL;
-        if (c->s.adds || c->s.channels || c->s.multiply->order != ORDER_EXACT || !add ||
-            add->code != OP_add || add->region != c->s.region ||
-            op_result(add)->type->element != c->s.multiply->sum)
-                return;
-        struct value *other = op_operand(add, op_operand(add, 0) == sums);
-        if (!is_of_outputs(c, other))
-                return;
-        c->first = emit_parameter(c->s.e, op_operand(other->op, 0));
+        c->first = state_first(&c->s);
         c->first_step = op_int(c->s.op, "block");
-        c->s.sums = op_result(add);
 }
 
 static void begin_sums(struct contract *c, const struct tile *t, int live)

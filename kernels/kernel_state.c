@@ -45,6 +45,37 @@ struct loop_variable *state_run(struct kernel_state *s, int rows, int columns)
         return vectors_of(s, "run", s->multiply->x.word, rows, columns);
 }
 
+/* Is v a broadcast, over all positions, of a value from outside the kernel with one number per
+ * output, indexed by block and lane or by lane alone? */
+static bool is_of_outputs(const struct kernel_state *s, struct value *v)
+{
+        const struct type *t = v->type;
+        int count, last = t->rank - 1;
+        if (!op_is(v, OP_broadcast) || value_is_inside(op_operand(v->op, 0), s->region))
+                return false;
+        const int64_t *dims = op_ints(v->op, "dims", &count);
+        const struct type *own = op_operand(v->op, 0)->type;
+        return count > 0 && count <= 2 && dims[count - 1] == last &&
+               dim_equal(own->dims[count - 1], t->dims[last]) &&
+               (count == 1 ? dim_is(t->dims[1], 1)
+                           : dims[0] == 1 && dim_equal(own->dims[0], t->dims[1]));
+}
+
+struct loop_buffer *state_first(struct kernel_state *s)
+{
+        struct value *sums = op_result(s->op);
+        struct op *add = value_has_one_use(sums) ? sums->uses->user : NULL;
+        if (s->adds || s->channels || s->multiply->order != ORDER_EXACT || !add ||
+            add->code != OP_add || add->region != s->region ||
+            op_result(add)->type->element != s->multiply->sum)
+                return NULL;
+        struct value *other = op_operand(add, op_operand(add, 0) == sums);
+        if (!is_of_outputs(s, other))
+                return NULL;
+        s->sums = op_result(add);
+        return emit_parameter(s->e, op_operand(other->op, 0));
+}
+
 void state_set(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *value)
 {
@@ -66,6 +97,8 @@ struct loop_expr *state_words(const struct kernel_state *s, struct loop_buffer *
                               struct loop_expr *at, enum element word, int lanes)
 {
         const int group = s->multiply->channels;
+        if (multiply_by_vectors(s->multiply))
+                return loop_load_vector(s->arena, from, at, group, NULL);
         if (group > 1)
                 return loop_load_words(s->arena, from, at, word, group, lanes);
         return loop_cast(s->arena, word,

@@ -126,7 +126,8 @@ struct kernel_state *contract_prepare(const struct kernel_state *common);
  * schedule.pack asks to gather it). Returns false where x cannot be computed so. */
 bool prologue_find(struct kernel_state *s);
 bool prologue_has_halo(const struct prologue *p);
-/* Return the value that is computed, and where words of it are decoded from. */
+/* Return the value that is computed, and where words of it come from; NULL: elements are
+ * computed. */
 struct value *prologue_value(const struct prologue *p);
 struct access *prologue_access(struct prologue *p);
 /* Returns the bytes of a strip of one row of positions of a contraction. */
@@ -210,6 +211,9 @@ void state_index(struct kernel_state *s, int row, int column, struct loop_expr *
 struct loop_variable *state_sums(struct kernel_state *s, int rows, int columns);
 void state_set(struct kernel_state *s, struct loop_variable *sums, int row, int column,
                struct loop_expr *value);
+/* Lets integer sums start from what is added to them, instead of zero: returns the buffer, which
+ * has one number per output (a bias); NULL: they start from zero. */
+struct loop_buffer *state_first(struct kernel_state *s);
 /* Declares vectors of the same extents for partial sums. */
 struct loop_variable *state_run(struct kernel_state *s, int rows, int columns);
 /* Returns the library function of the kernel's multiply; NULL: it is sum + x * w. */

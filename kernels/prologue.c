@@ -21,7 +21,7 @@
  *
  * With no operations to compute, the same code gathers x (schedule.pack). Where the multiply
  * decodes words of bytes of x, the strip holds these as they are decoded, an element for each word,
- * and the constant around them likewise. */
+ * and the constant around them likewise; where words are vectors, they are copied as such. */
 #include "ir/tensor/packed_multiply.h"
 #include "ir/tensor/relation.h"
 #include "kernels/kernel_state.h"
@@ -49,7 +49,9 @@ struct prologue {
         int64_t lanes;                  /* A block has this many lanes. */
         int64_t stored;                 /* The strip has this many elements for them: as many, or
                                          * as many words as they are. */
-        struct access x;                /* Words are decoded from here. */
+        int word;                       /* Words of this many elements are copied, or decoded; 0:
+                                         * elements are computed. */
+        struct access x;                /* Words come from here. */
         struct loop_expr **index, *at;  /* This index is written, and stored at `at`. */
         /* The strip holds these columns. */
         struct loop_expr *first_column, *end_column;
@@ -60,7 +62,7 @@ struct prologue {
 
 bool prologue_has_halo(const struct prologue *p) { return p->pad; }
 struct value *prologue_value(const struct prologue *p) { return p->value; }
-struct access *prologue_access(struct prologue *p) { return &p->x; }
+struct access *prologue_access(struct prologue *p) { return p->word ? &p->x : NULL; }
 
 /* Is the pad one of the spatial dimensions only, with one constant? */
 static bool find_halo(struct prologue *p, struct op *pad)
@@ -89,22 +91,24 @@ bool prologue_find(struct kernel_state *s)
                 s->op->code == OP_convolve_packed
                         ? packed_multiply(s->op, s->target, SUMS_IN_VECTORS)
                         : NULL;
-        bool decodes = words && words->x.decode;
-        const struct multiply *m = words && (decodes || s->lanes == 1) ? words : s->multiply;
+        const bool copies = words && multiply_in_strips(words),
+                   decodes = copies && words->x.decode;
+        const struct multiply *m = words && (copies || s->lanes == 1) ? words : s->multiply;
         if (!reads || !m || t->element != m->x.memory || t->rank > 5)
                 return false;
         struct prologue *p = ARENA_NEW(s->arena, struct prologue);
         p->value = x;
         p->stored = p->lanes = type_extent(t, t->rank - 1);
-        if (decodes) {
+        if (copies) {
                 if (p->lanes % m->channels)
                         return false;
-                p->stored = p->lanes / m->channels;
+                p->word = m->channels;
+                p->stored = decodes ? p->lanes / m->channels : p->lanes;
         }
         bool padded = emit_local(s->e, x)->inside && x->op->code == OP_pad;
         if (padded && !find_halo(p, x->op))
                 return false;
-        if (decodes && (!access_read(s->region, p->value, &p->x) || p->x.stride[t->rank - 1] != 1))
+        if (copies && (!access_read(s->region, p->value, &p->x) || p->x.stride[t->rank - 1] != 1))
                 return false;
         s->decoded = decodes;
         s->prologue = p;
@@ -245,8 +249,9 @@ static void fill(struct kernel_state *s, struct loop_expr *at, struct loop_expr 
                 fill_words(s, at, count);
                 return;
         }
-        state_fill(s, s->xs, at, count, s->prologue->lanes % s->lanes ? 1 : s->lanes,
-                   s->prologue->halo);
+        const struct prologue *p = s->prologue;
+        const int lanes = p->word ? p->word : s->lanes;
+        state_fill(s, s->xs, at, count, p->lanes % lanes ? 1 : lanes, p->halo);
 }
 
 /* Returns the index of x whose value is stored at number k of a side. */
@@ -276,10 +281,10 @@ static void write_words(struct kernel_state *s, struct loop_expr **index, struct
         for (int d = 0; d + 1 < s->rank; d++)
                 from = plus(e, from, state_times(s, index[d], p->x.stride[d], p->x.pitch[d]));
         struct loop_buffer *x = s->slots ? s->slots->buffer : emit_parameter(e, p->x.value);
-        struct loop_expr *word = emit_for(e, "word", number(e, 0), number(e, p->stored));
-        emit_store(e, s->xs, plus(e, at, word),
-                   state_decoded(s, &s->multiply->x, x,
-                                 plus(e, from, times(e, word, s->multiply->channels)), 1));
+        struct loop_expr *word = emit_for(e, "word", number(e, 0), number(e, p->lanes / p->word));
+        emit_store(e, s->xs, plus(e, at, times(e, word, s->decoded ? 1 : p->word)),
+                   state_decoded(s, &s->multiply->x, x, plus(e, from, times(e, word, p->word)),
+                                 1));
         emit_end(e);
 }
 
@@ -303,7 +308,7 @@ static bool write_position(struct kernel_state *s, struct loop_expr **index,
         } else {
                 index[last] = side_index(s, &p->sides[s->spatial_count - 1], position);
         }
-        if (s->decoded) {
+        if (p->word) {
                 write_words(s, index, at);
                 return true;
         }

@@ -22,6 +22,9 @@
 #include <time.h>
 
 #include "descriptor.h"
+#if defined(__arm__) && !defined(__linux__)
+#include "support/newlib_board.h"
+#endif
 
 #ifndef DESCRIBE
 #define DESCRIBE model_describe

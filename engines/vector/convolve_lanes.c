@@ -29,6 +29,8 @@ struct lanes {
         struct loop_expr **resident;    /* Registers hold the block's whole window; NULL: they do
                                          * not. */
         struct loop_variable *sums;     /* It holds the sums of the tile, [rows * columns][1]. */
+        struct loop_buffer *first;      /* Sums start from this buffer, which has one number per
+                                         * lane of each block; NULL: from zero. */
 };
 
 /* Loads a vector as the sums are: floats hold sums of bytes exactly. */
@@ -150,6 +152,15 @@ static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_
 
 /* ---- tiles ---- */
 
+static void begin_sums(struct lanes *l, int positions)
+{
+        struct kernel_state *s = &l->s;
+        struct loop_expr *at = plus(s->e, times(s->e, l->block, l->depth), l->part.first),
+                         *first = state_load(s, "first", l->first, at, 0, l->part.live);
+        for (int i = 0; i < positions; i++)
+                state_set(s, l->sums, i, 0, first);
+}
+
 static bool write_vectors(struct kernel_state *s, int rows, int columns)
 {
         struct lanes *l = (struct lanes *)s;
@@ -157,6 +168,8 @@ static bool write_vectors(struct kernel_state *s, int rows, int columns)
         struct loop_expr *x_at = plus(e, state_x(s), state_x_along(s, l->block, 1));
         x_at = emit_let(e, "x_at", plus(e, x_at, l->part.first));
         l->sums = state_sums(s, rows * columns, 1);
+        if (l->first)
+                begin_sums(l, rows * columns);
         add_all(l, rows, columns, x_at, plus(e, l->w_at, l->part.first));
         for (int i = 0; i < rows * columns; i++) {
                 struct loop_expr *index[RANK_MAX];
@@ -183,6 +196,7 @@ static bool write_blocks(struct kernel_state *s, struct loop_expr *from, struct 
         struct lanes *l = (struct lanes *)s;
         struct emit *e = s->e;
         int window = (int)(l->rows * l->columns);
+        l->first = state_first(s);
         l->block = emit_for(e, "block", first, end);
         l->w_at = emit_let(e, "w_at", times(e, l->block, l->outer * window * l->depth));
         l->resident = NULL;
@@ -209,8 +223,9 @@ struct kernel_state *lanes_prepare(const struct kernel_state *common)
         const struct type *w = op_operand(common->op, 1)->type;
         l->s = *common;
         struct kernel_state *s = &l->s;
-        if (!s->multiply)
-                s->multiply = multiply_find(s->target, x->element, w->element, false, 1, 1, 0);
+        if (!s->multiply || element_is_integer(op_accumulator(s->op)))
+                s->multiply = multiply_find(s->target, x->element, w->element, false, s->lanes, 1,
+                                             0);
         if (!s->multiply)
                 return NULL;
         s->write = write_blocks;

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses the schedule of a contraction by words: the register tile as for vectors, and strips of
  * one row of tiles, so that what is decoded takes little memory; where memory is the goal, strips
- * of a part of the row. */
+ * of a part of the row. Depthwise convolutions are computed in the target's wide vectors, a channel
+ * in each lane, where channels are whole ones. */
 #include "base/size.h"
 #include "cost/packed_cost.h"
+#include "engines/vector/lanes_cost.h"
+#include "engines/vector/vector_engine.h"
 #include "engines/words/words_engine.h"
 #include "ir/target/rates.h"
 #include "ir/tensor/packed_multiply.h"
@@ -35,6 +38,26 @@ static int strip_columns(const struct op *op, const struct schedule_registers *s
         return 0;
 }
 
+/* Returns the words of an iteration where a word is a vector: up to five, as many as divide a row
+ * of the window, which is one loop where its words lie side by side, or its rows of one word. */
+static int iteration(const struct op *op, const struct multiply *m)
+{
+        enum { MOST = 5 };
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        int count;
+        const int64_t *dilations = op_ints(op, "dilations", &count),
+                      inner = type_extent(w, w->rank - 3), window = type_extent(w, w->rank - 4);
+        const bool near = op_is(op_operand(op, 0), OP_neighbours),
+                   joined = near ? dilations[count - 1] == m->channels : dilations[count - 1] == 1;
+        int64_t words = joined ? inner * window : inner > 1 ? inner : window;
+        if (words == 1 && x->rank > 4)
+                words = type_extent(w, w->rank - 5);
+        int best = MOST;
+        while (words % best)
+                best--;
+        return best;
+}
+
 struct schedule words_choose(const struct op *op, const struct schedule_machine *machine,
                              struct arena *arena)
 {
@@ -42,10 +65,56 @@ struct schedule words_choose(const struct op *op, const struct schedule_machine 
         const struct multiply *m = packed_multiply(op, machine->target, SUMS_IN_VECTORS);
         struct schedule_registers *s = &chosen.registers;
         s->prefetch = 0;
-        if (m && m->x.decode) {
-                s->pack = 1;
-                s->strip = 1;
-                s->strip_columns = strip_columns(op, s, machine);
+        if (m && multiply_in_strips(m)) {
+                s->pack = m->x.decode != NULL;
+                s->strip = s->pack || op_is(op_operand(op, 0), OP_pad);
+                if (s->strip)
+                        s->strip_columns = strip_columns(op, s, machine);
         }
+        if (m && multiply_by_vectors(m))
+                s->unroll = iteration(op, m);
         return chosen;
+}
+
+/* Returns the columns of a tile of one row that take least for a position, where registers hold a
+ * row of the window, or a part of it, the sums, x, and a product. */
+static struct schedule_registers wide_tile(const struct op *op, const struct target *wide)
+{
+        enum { MOST = 4, OTHERS = 2 };
+        const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        const int64_t *strides = op_ints(op, "strides", NULL), window = type_extent(w, w->rank - 2);
+        const int spatial = y->rank - 3;
+        const struct lanes_shape shape = {
+                .rows = 1,
+                .columns = type_extent(y, y->rank - 2),
+                .stride = { spatial > 1 ? strides[spatial - 2] : 1, strides[spatial - 1] },
+                .window = { spatial > 1 ? type_extent(w, w->rank - 3) : 1, window }
+        };
+        struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers, best = s;
+        s.wide = 1;
+        s.unroll = (int)(window < MOST ? window : MOST);
+        double least = 0;
+        for (s.columns = 1; s.columns <= shape.columns &&
+                            s.columns + s.unroll + OTHERS <= target_vector_registers(wide);
+             s.columns++) {
+                const int64_t tiles = divide_up(shape.columns, s.columns);
+                const double cost = lanes_cost(&shape, 1, s.columns, false, false, wide) *
+                                    (double)(tiles * s.columns);
+                if (least > 0 && cost >= least)
+                        continue;
+                least = cost;
+                best = s;
+        }
+        return best;
+}
+
+struct schedule words_choose_lanes(const struct op *op, const struct schedule_machine *machine,
+                                   struct arena *arena)
+{
+        const struct target *wide = machine->target->wide;
+        const struct type *y = op_result(op)->type;
+        if (!wide || !op_is_static(op) ||
+            type_extent(y, y->rank - 1) % target_lanes(wide, op_accumulator(op)))
+                return lanes_choose(op, machine, arena);
+        return schedule_of_registers(wide_tile(op, wide), NULL);
 }

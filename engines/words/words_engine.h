@@ -7,5 +7,7 @@
 
 struct schedule words_choose(const struct op *op, const struct schedule_machine *machine,
                              struct arena *arena);
+struct schedule words_choose_lanes(const struct op *op, const struct schedule_machine *machine,
+                                   struct arena *arena);
 
 #endif

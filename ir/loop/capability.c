@@ -28,8 +28,6 @@ static const struct capability *find(const struct target *t, struct capability w
 {
         for (t = target_widest(t); t; t = t->base) {
                 want.lanes = lanes > 1 && target_lanes(t, E_F32) == lanes ? 0 : (uint8_t)lanes;
-                if (want.lanes > 1 && !target_narrow(t))
-                        continue;
                 for (const struct capability *row = capability_first(t); row;
                      row = capability_next(t, row))
                         if (matches(row, &want))
@@ -184,35 +182,46 @@ static bool has_scalar(const struct loop_expr *e)
         return k < e->arity && e->args[k]->op == LOOP_SPLAT;
 }
 
+/* Is e an integer literal, in all lanes? */
+static bool is_known(const struct loop_expr *e, int64_t *value)
+{
+        e = e->op == LOOP_SPLAT ? e->args[0] : e;
+        *value = e->literal.i;
+        return e->op == LOOP_LITERAL && e->type.element == E_I32;
+}
+
 const struct loop_expr *capability_saturated(const struct loop_expr *e, int *bits, int *shift)
 {
         int64_t high, low, by;
-        const bool bounded = e->op == LOOP_MIN && e->type.lanes == 1 &&
-                             e->type.element == E_I32 && loop_is_int(e->args[1], &high) &&
-                             e->args[0]->op == LOOP_MAX &&
-                             loop_is_int(e->args[0]->args[1], &low);
+        const bool bounded = e->op == LOOP_MIN && e->type.element == E_I32 &&
+                             is_known(e->args[1], &high) && e->args[0]->op == LOOP_MAX &&
+                             is_known(e->args[0]->args[1], &low);
         if (!bounded || low != -high - 1 || high < 1 || high & (high + 1))
                 return NULL;
         for (*bits = 1; high; high >>= 1)
                 ++*bits;
         const struct loop_expr *x = e->args[0]->args[0];
         *shift = 0;
-        if (x->op != LOOP_SHR || !loop_is_int(x->args[1], &by) || by < 0 || by > 31)
+        if (x->op != LOOP_SHR || !is_known(x->args[1], &by) || by < 0 || by > 31)
                 return x;
         *shift = (int)by;
         return x->args[0];
 }
 
-/* Returns the row for the MIN of a MAX; NULL: there is none. */
+/* Returns the row for the MIN of a MAX, or for the conversion of one to as many bits; NULL: there
+ * is none. */
 static const struct capability *find_saturation(const struct target *t, const struct loop_expr *e)
 {
         int bits, shift;
-        return capability_saturated(e, &bits, &shift)
+        const bool cast = e->op == LOOP_CAST && e->type.element == E_I8 && e->type.lanes > 1;
+        const struct loop_expr *bounded = cast ? e->args[0] : e;
+        return capability_saturated(bounded, &bits, &shift) && (!cast || bits == 8)
                        ? find(t,
                               (struct capability){ .op = CAN_SATURATE,
                                                    .element = E_I32,
+                                                   .to = (uint8_t)(cast ? E_I8 : 0),
                                                    .level = (uint8_t)bits },
-                              1)
+                              e->type.lanes)
                        : NULL;
 }
 
@@ -264,6 +273,13 @@ static const struct capability *capability_of_fma(const struct target *t, const 
         return row || op == LOOP_FMA ? row : find_plain(t, LOOP_FMA, e->type);
 }
 
+/* Does it load the lanes of a vector from memory that they lie side by side in? */
+static bool is_plain_load(const struct loop_expr *e)
+{
+        return e->op == LOOP_LOAD && e->type.lanes > 1 && e->args[0]->type.lanes == 1 &&
+               !e->args[1] && !e->group;
+}
+
 static const struct capability *capability_of_cast(const struct target *t,
                                                    const struct loop_expr *e)
 {
@@ -277,6 +293,11 @@ static const struct capability *capability_of_cast(const struct target *t,
                 row = find(t, want, e->type.lanes);
                 row = row && row->calls && !loop_is_round(e->args[0]) ? NULL : row;
                 want.op = LOOP_CAST;
+        }
+        if (!row && is_plain_load(e->args[0])) {
+                want.loaded = true;
+                row = find(t, want, e->type.lanes);
+                want.loaded = false;
         }
         return row ? row : find(t, want, e->type.lanes);
 }

@@ -51,9 +51,10 @@ enum capability_op {
                                          * instruction does the work of a call of round itself, and
                                          * leaves whole numbers as they are. */
         CAN_SATURATE,                   /* The row is for the MIN of a MAX whose bounds are those of
-                                         * integers of `level` bits, with signs, of a scalar that
-                                         * may be shifted: it takes the scalar, and the i32 literal
-                                         * by which it is shifted to the right. */
+                                         * integers of `level` bits, with signs, of what may be
+                                         * shifted: it takes that, and the i32 literal by which it
+                                         * is shifted to the right. With `to` I8 it is for vectors,
+                                         * and for their conversion to bytes. */
         CAN_SHL_LITERAL,
         CAN_SHR_LITERAL,                /* The shift takes a vector, and an i32 literal from 0 to
                                          * width - 1. */
@@ -91,7 +92,8 @@ enum capability_op {
         bool calls;                     /* CAST_ROUNDED: it is for calls of round alone; CAST     \
                                          * costs less for what is a whole number already. */      \
         bool loaded;                    /* The operand is a load of as many bytes as the lanes    \
-                                         * have, and its address stands for it. */                \
+                                         * have, and its address stands for it; CAST: a load of   \
+                                         * elements side by side. */                              \
         bool scalar;                    /* FMA, CALL: operand 0, or 1, is a scalar in all lanes,  \
                                          * which stands for it. */                                \
         float cycles;                   /* The operation takes so long; 0: what the rate of its   \

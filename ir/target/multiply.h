@@ -70,7 +70,8 @@ struct multiply_operand {
         enum element word;              /* The body takes this type: a word of elements as u32 or
                                          * u64 (ir/loop/loop_words.c), or one element in its compute
                                          * type, where one element is a word and in hardware
-                                         * tiles. */
+                                         * tiles. Where it is the type in memory, a word of several
+                                         * channels is a vector of these elements. */
         enum multiply_source source;
         const char *decode;             /* function(bits as u32) of one element that is only bits,
                                          * and neither infinite nor NaN, or of a word of bytes,
@@ -114,6 +115,18 @@ static inline bool multiply_widens(const struct multiply *m, const struct multip
 {
         return element_is_integer(o->memory) &&
                m->channels * element_info[o->memory].bytes < element_info[o->word].bytes;
+}
+
+/* Is a word a vector of elements, as they are in memory? Sums then stand alone. */
+static inline bool multiply_by_vectors(const struct multiply *m)
+{
+        return !m->registers && m->channels > 1 && m->x.word == m->x.memory;
+}
+
+/* May a kernel hold words of x, with what surrounds x, in a strip of its own? */
+static inline bool multiply_in_strips(const struct multiply *m)
+{
+        return m->x.decode || multiply_by_vectors(m);
 }
 
 static inline bool multiply_takes_lanes(const struct multiply *m)

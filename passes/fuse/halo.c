@@ -96,7 +96,7 @@ bool fuse_is_decoded(const struct op *op, const struct target *target)
                                     u->user->region == op->region;
                 const struct multiply *m =
                         packed ? packed_multiply(u->user, target, SUMS_IN_VECTORS) : NULL;
-                if (!m || !m->x.decode)
+                if (!m || !multiply_in_strips(m))
                         return false;
         }
         const int last = op_result(op)->type->rank - 1;

@@ -634,7 +634,7 @@ bool layout_convolve(struct layout *l, struct op *op)
         bool few = !is_depthwise(&c) && !blocks_of(c.x) && type_extent(c.x->type, 1) < l->block;
         int group = whole_group(&c);
         struct neighbours near = { 0 };
-        const bool nears = few && layout_wants_neighbours(l, op, group);
+        const bool nears = few && layout_wants_neighbours(l->context->target, op, group);
         if (nears) {
                 if (!layout_neighbours(l, op, c.w, group, &near))
                         near.x = NULL;

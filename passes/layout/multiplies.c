@@ -2,6 +2,7 @@
 #include "passes/layout/multiplies.h"
 
 #include "cost/tiles_cost.h"
+#include "passes/layout/neighbours.h"
 #include "passes/simplify/ranges.h"
 
 static bool fits(const struct pass_context *context, const struct multiply *m, int limit)
@@ -16,14 +17,18 @@ static bool fits(const struct pass_context *context, const struct multiply *m, i
                                         0, m->channels, limit));
 }
 
-/* Are sums long enough, and channels at most a third short of whole words? */
-static bool pays(const struct multiply *m, const struct op *op)
+/* Are sums long enough, and channels at most a third short of whole words, or the words those of a
+ * window's rows? */
+static bool pays(const struct target *target, const struct multiply *m, const struct op *op)
 {
         int64_t products = whole_products(op),
                 channels = op->code == OP_convolve ? type_extent(op_operand(op, 1)->type, 1)
                                                    : products;
+        const bool near = op->code == OP_convolve &&
+                          layout_wants_neighbours(target, op, m->channels);
         return !m->least ||
-               (products >= m->least && 3 * round_up(channels, m->channels) <= 4 * channels);
+               (products >= m->least &&
+                (near || 3 * round_up(channels, m->channels) <= 4 * channels));
 }
 
 /* Each bit stands for a memory that sums may be in. */
@@ -37,7 +42,7 @@ static const struct multiply *find(const struct pass_context *context, enum elem
                 if (m->x.memory == x && m->w.memory == w &&
                     places & (m->registers ? IN_TILES : IN_VECTORS) &&
                     multiply_is_right(m, limit) && fits(context, m, limit) &&
-                    (!op || pays(m, op)))
+                    (!op || pays(context->target, m, op)))
                         return m;
         return NULL;
 }

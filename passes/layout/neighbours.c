@@ -15,13 +15,13 @@
 
 #include <string.h>
 
-bool layout_wants_neighbours(const struct layout *l, const struct op *op, int64_t group)
+bool layout_wants_neighbours(const struct target *target, const struct op *op, int64_t group)
 {
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
         const int last = x->rank - 1;
         int count;
         const int64_t *dilations = op_ints(op, "dilations", &count);
-        return target_engine(l->context->target)->single_sums && group > 1 &&
+        return target_engine(target)->single_sums && group > 1 &&
                type_extent(x, 1) < group && type_extent(w, last) > 1 && layout_is_direct(op) &&
                op_int(op, "groups") == 1 && op_is_static(op) && dilations[count - 1] == 1 &&
                x->rank < RANK_MAX;

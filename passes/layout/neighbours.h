@@ -13,7 +13,7 @@ struct neighbours {
 };
 
 /* Should a convolution, whose multiply takes words of `group` elements, be one of neighbours? */
-bool layout_wants_neighbours(const struct layout *l, const struct op *op, int64_t group);
+bool layout_wants_neighbours(const struct target *target, const struct op *op, int64_t group);
 /* Builds the operands; w holds the decoded weights. Returns false after an error. */
 bool layout_neighbours(struct layout *l, const struct op *op, struct value *w, int64_t group,
                        struct neighbours *n);

@@ -8,9 +8,10 @@
  *                                                 }
  *                                                 let %v : f32x16 = %lanes<16>[0]
  *
- * Variables of a type that the target has no vectors of live in such arrays all the time.
- * Statements that are written before another one see what that one sees; where a condition guards
- * them, it is written as an if. */
+ * A call of a function of vectors (dot_i8x16) becomes what the function returns. Variables of a
+ * type that the target has no vectors of live in such arrays all the time. Statements that are
+ * written before another one see what that one sees; where a condition guards them, it is written
+ * as an if. */
 #include "passes/vectorize/legalize.h"
 
 #include <string.h>
@@ -289,6 +290,32 @@ static struct loop_expr *folded(struct lanes *l, struct loop_expr *e)
         return parts[0];
 }
 
+/* Returns what an expression in the body of a library function is for these arguments. */
+static struct loop_expr *inlined(struct lanes *l, const struct loop_function *f,
+                                 const struct loop_expr *e, struct loop_expr *const *args)
+{
+        for (int i = 0; e->op == LOOP_VARIABLE && i < f->scalar_count; i++)
+                if (e->variable == f->scalars[i])
+                        return loop_expr_copy(l->arena, args[i]);
+        for (const struct loop_stmt *s = f->body->first; e->op == LOOP_VARIABLE && s; s = s->next)
+                if (s->kind == STMT_LET && s->variable == e->variable)
+                        return inlined(l, f, s->a, args);
+        struct loop_expr *copy = arena_copy(l->arena, e, sizeof *e);
+        for (int i = 0; i < e->arity; i++)
+                if (e->args[i])
+                        copy->args[i] = inlined(l, f, e->args[i], args);
+        return copy;
+}
+
+/* Returns what the function of a call returns, which has lets alone before that. */
+static const struct loop_expr *returned(const struct loop_function *f)
+{
+        const struct loop_stmt *s = f->body->first;
+        while (s && s->kind == STMT_LET)
+                s = s->next;
+        return s && s->kind == STMT_RETURN ? s->a : NULL;
+}
+
 /* Writes a choice by a scalar condition, one side of which may read elements that must not be read
  * when the other one is chosen. */
 static struct loop_expr *guarded(struct lanes *l, struct loop_expr *e)
@@ -385,6 +412,8 @@ static struct loop_expr *settled(struct lanes *l, struct loop_expr *e)
         }
         if (reduces)
                 return folded(l, e);
+        if (e->op == LOOP_CALL && e->type.lanes == 1 && returned(e->function))
+                return settled(l, inlined(l, e->function, returned(e->function), e->args));
         return loop_load_vector(l->arena, materialized(l, e), loop_index(l->arena, 0),
                                 e->type.lanes, NULL);
 }

@@ -49,6 +49,7 @@ class Emulator:
 def read_emulators():
     """{what a target's `machine` begins with: what stands for it}: the table of the unit tests"""
     text = (ROOT / "test" / "unit" / "processor.h").read_text().partition("emulators[] = {")[2].partition("};")[0]
+    text = text.replace("ROOT", str(ROOT))
     return {machine: Emulator(cc, tuple(run.split())) for machine, cc, run in re.findall(r'\{ "(.*)", "(.*)", "(.*)" \}', text)}
 
 

@@ -25,11 +25,13 @@ static inline void first_missing(const char *list, char feature[FEATURE_MAX])
         }
 }
 
-/* Another machine whose code runs here all the same; test/support/processor.py reads this table, too. */
+/* Another machine whose code runs here all the same; test/support/processor.py reads this table, too. ROOT stands
+ * for the folder of the sources, where tests run. A Cortex-M55 is a board, and its C library newlib. */
 struct emulator { const char *machine, *cc, *run; };
 static const struct emulator emulators[] = {
         { "defined(__aarch64__)", "aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu max" },
         { "defined(__ARMEL__)", "arm-linux-gnueabihf-gcc", "qemu-arm -cpu max" },
+        { "defined(__ARM_FEATURE_MVE)", "arm-none-eabi-gcc @ROOT/test/support/cortex_m55.flags -TROOT/test/support/cortex_m55.ld", "ROOT/test/support/cortex_m55.sh" },
         { "defined(__ARM_FEATURE_DSP)", "arm-linux-gnueabihf-gcc -mthumb", "qemu-arm -cpu max" },
         { "defined(__thumb", "arm-linux-gnueabihf-gcc -mthumb", "qemu-arm -cpu max" },
         { "defined(__riscv_mul)", "riscv32-linux-gnu-gcc", "qemu-riscv32" },
@@ -40,13 +42,30 @@ static const struct emulator emulators[] = {
 #define EMULATED_LENGTH ",sve-default-vector-length=%d"
 #define EMULATED_BITS ",vlen=%d"        /* of RISC-V, which counts bits of a register; two of them are a vector */
 
+/* `text` with the folder for ROOT */
+static inline const char *placed(const char *text)
+{
+        char *whole = calloc(1, 8192), *to = whole, folder[2048];
+        if (!whole || !getcwd(folder, sizeof folder))
+                abort();
+        for (const char *root; (root = strstr(text, "ROOT")); text = root + 4)
+                to += snprintf(to, 4096, "%.*s%s", (int)(root - text), text, folder);
+        strcpy(to, text);
+        return whole;
+}
+
 /* NULL: nothing stands for a machine of the target's kind */
 static inline const struct emulator *emulator_of(const struct target *t)
 {
+        enum { COUNT = sizeof emulators / sizeof *emulators };
+        static struct emulator found[COUNT];
         const char *machine = target_machine(t);
-        for (size_t i = 0; machine && i < sizeof emulators / sizeof *emulators; i++)
-                if (!strncmp(machine, emulators[i].machine, strlen(emulators[i].machine)))
-                        return &emulators[i];
+        for (size_t i = 0; machine && i < COUNT; i++)
+                if (!strncmp(machine, emulators[i].machine, strlen(emulators[i].machine))) {
+                        if (!found[i].machine)
+                                found[i] = (struct emulator){ emulators[i].machine, placed(emulators[i].cc), placed(emulators[i].run) };
+                        return &found[i];
+                }
         return NULL;
 }
 

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/* These are rows of MVE (Helium), four lanes of 32 bits. A byte lies in the lower bits of its
+ * lane, and what is above these means nothing: loads extend bytes, and stores leave the rest away.
+ * s is the suffix of intrinsics. Predicates have no rows: gcc 12 ends by an internal error where
+ * one becomes numbers. */
+#ifndef CODEGEN_TARGETS_MVE_H
+#define CODEGEN_TARGETS_MVE_H
+
+#include "codegen/targets/rows.h"
+
+#define MVE_INTEGERS(e, type, s) \
+        ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(RAMP, e, "((" type "){ $0 })"), \
+        OP(LOAD, e, "vldrwq_" s "($0)"), ROW(CAN_STORE, e, "vstrwq_" s "($0, $1)"), \
+        OP(ADD, e, "vaddq_" s "($0, $1)"), OP(SUB, e, "vsubq_" s "($0, $1)"), OP(MUL, e, "vmulq_" s "($0, $1)"), \
+        OP(MIN, e, "vminq_" s "($0, $1)"), OP(MAX, e, "vmaxq_" s "($0, $1)"), \
+        OP(AND, e, "vandq_" s "($0, $1)"), OP(OR, e, "vorrq_" s "($0, $1)"), OP(XOR, e, "veorq_" s "($0, $1)"), \
+        OP(NOT, e, "vmvnq_" s "($0)"), OP(SUM_LANES, e, "vaddvq_" s "($0)"), \
+        ROW(CAN_SHL_LITERAL, e, "vshlq_n_" s "($0, $1)"), \
+        ROW(CAN_SHR_LITERAL, e, "vshlq_" s "($0, vdupq_n_s32(-($1)))")
+#define MVE_SAME(from, s, to, t) \
+        CONVERT(CAST, from, to, "vreinterpretq_" t "_" s "($0)"), CONVERT(BITCAST, from, to, "vreinterpretq_" t "_" s "($0)")
+
+#define MVE_BYTES(e, type, s) \
+        ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(LOAD, e, "vldrbq_" s "($0)"), \
+        ROW(CAN_STORE, e, "vstrbq_" s "($0, $1)")
+#define MVE_LOADED(from, result, ...) \
+        { .op = LOOP_CAST, .element = E_##from, .to = E_##result, .loaded = true, .text = __VA_ARGS__ }
+#define MVE_EXTEND_I8 \
+        "extend_i8x4($0)", \
+        "int32x4_t extend_i8x4(int32x4_t a)\n" \
+        "{\n" \
+        "        return vmovlbq_s16(vmovlbq_s8(vreinterpretq_s8_s32(a)));\n" \
+        "}"
+#define MVE_EXTEND_U8 "vandq_u32($0, vdupq_n_u32(255))"
+#define MVE_ALL_BYTES \
+        MVE_BYTES(I8, "int32x4_t", "s32"), MVE_BYTES(U8, "uint32x4_t", "u32"), \
+        MVE_LOADED(I8, I32, "vldrbq_s32($0)"), MVE_LOADED(U8, U32, "vldrbq_u32($0)"), \
+        MVE_LOADED(U8, I32, "vreinterpretq_s32_u32(vldrbq_u32($0))"), \
+        CONVERT(CAST, I8, I32, MVE_EXTEND_I8), CONVERT(CAST, U8, U32, MVE_EXTEND_U8), \
+        CONVERT(CAST, U8, I32, "vreinterpretq_s32_u32(" MVE_EXTEND_U8 ")"), \
+        CONVERT(CAST, I32, I8, "($0)"), CONVERT(CAST, U32, U8, "($0)"), \
+        CONVERT(CAST, I32, U8, "vreinterpretq_u32_s32($0)"), CONVERT(CAST, U32, I8, "vreinterpretq_s32_u32($0)")
+
+/* The result's lowest bytes are those of a, shifted and saturated. Without optimization gcc knows
+ * no literal in a function. */
+#define MVE_SATURATE \
+        { .op = CAN_SATURATE, .element = E_I32, .to = E_I8, .level = 8, .text = "saturate_i8x4($0, $1)", \
+          .definition = "int32x4_t saturate_i8x4(int32x4_t a, int shift)\n" \
+                        "{\n" \
+                        "#if defined(__OPTIMIZE__)\n" \
+                        "        if (shift)\n" \
+                        "                __asm__ (\"vshr.s32 %q0, %q1, %2\" : \"=t\"(a) : \"t\"(a), \"i\"(shift));\n" \
+                        "#else\n" \
+                        "        a = vshlq_s32(a, vdupq_n_s32(-shift));\n" \
+                        "#endif\n" \
+                        "        const int16x8_t half = vqmovnbq_s32(vreinterpretq_s16_s32(a), a);\n" \
+                        "        return vreinterpretq_s32_s8(vqmovnbq_s16(vreinterpretq_s8_s32(a), half));\n" \
+                        "}" }
+
+/* gcc must not order products and sums in another way: their registers would not suffice. */
+#define MVE_ADD_PRODUCT \
+        MATH("add_product", I32, "add_product_i32x4($0, $1, $2)", \
+             "int32x4_t add_product_i32x4(int32x4_t sum, int32x4_t x, int32x4_t w)\n" \
+             "{\n" \
+             "        int32x4_t product;\n" \
+             "        __asm__ (\"vmul.i32 %q1, %q2, %q3\\n\\tvadd.i32 %q0, %q0, %q1\"\n" \
+             "                : \"+t\"(sum), \"=&t\"(product) : \"t\"(x), \"t\"(w));\n" \
+             "        return sum;\n" \
+             "}")
+
+#endif
