@@ -275,8 +275,7 @@ static struct c_shape put_operation(struct c_writer *w, const struct c_spelling 
         struct c_operand operands[C_OPERANDS_MAX] = { 0 };
         if (row->op == CAN_SATURATE) {
                 int bits, shift;
-                operands[0].value = capability_saturated(e->op == LOOP_CAST ? e->args[0] : e, &bits,
-                                                         &shift);
+                operands[0].value = capability_saturated(e, &bits, &shift);
                 literal.type = LOOP_TYPE(E_I32);
                 literal.literal.i = shift;
                 operands[1].value = &literal;

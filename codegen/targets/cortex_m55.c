@@ -18,6 +18,7 @@ static const struct c_spelling spellings[] = {
           .element = E_I32,
           .lanes = 1,
           .function = "dot_i8x16",
+          .cycles = 1,
           .text = "vmladavaq_s8($0, $1, $2)" },
         { .op = CAN_END }
 };
@@ -43,7 +44,10 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .packed_decode = 2,
                                     .packed_word = .01,
                                     .code_long = 4,
-                                    .code_float = 1,
+                                    .code_float = 1.35,
+                                    .code_divide = 1,
+                                    .code_load_wait = .5,
+                                    .code_branch_wait = 1.5,
                                     .scalar_registers = 13 };
 
 /* ---- four lanes, of channels that are computed apart ---- */

@@ -193,6 +193,8 @@ static bool is_known(const struct loop_expr *e, int64_t *value)
 const struct loop_expr *capability_saturated(const struct loop_expr *e, int *bits, int *shift)
 {
         int64_t high, low, by;
+        if (e->op == LOOP_CAST)
+                e = e->args[0];
         const bool bounded = e->op == LOOP_MIN && e->type.element == E_I32 &&
                              is_known(e->args[1], &high) && e->args[0]->op == LOOP_MAX &&
                              is_known(e->args[0]->args[1], &low);
@@ -213,9 +215,10 @@ const struct loop_expr *capability_saturated(const struct loop_expr *e, int *bit
 static const struct capability *find_saturation(const struct target *t, const struct loop_expr *e)
 {
         int bits, shift;
-        const bool cast = e->op == LOOP_CAST && e->type.element == E_I8 && e->type.lanes > 1;
-        const struct loop_expr *bounded = cast ? e->args[0] : e;
-        return capability_saturated(bounded, &bits, &shift) && (!cast || bits == 8)
+        const bool cast = e->op == LOOP_CAST;
+        if (cast && (e->type.element != E_I8 || e->type.lanes == 1))
+                return NULL;
+        return capability_saturated(e, &bits, &shift) && (!cast || bits == 8)
                        ? find(t,
                               (struct capability){ .op = CAN_SATURATE,
                                                    .element = E_I32,

@@ -123,8 +123,8 @@ const struct capability *capability_of_products(const struct target *t, enum ele
 /* Returns the subscripts of a gather that a row can print: index(v) of a vector v of i32; else
  * NULL. */
 const struct loop_expr *capability_subscripts(const struct loop_expr *index);
-/* Returns what a MIN of a MAX bounds to integers of *bits bits, once it is shifted to the right by
- * *shift; NULL: e is something else. */
+/* Returns what a MIN of a MAX, or the conversion of one, bounds to integers of *bits bits, once it
+ * is shifted to the right by *shift; NULL: e is something else. */
 const struct loop_expr *capability_saturated(const struct loop_expr *e, int *bits, int *shift);
 /* Returns operand k of e as its row has it: for an FMA without the negation that the row includes,
  * for a CAST the value that is rounded, for a CALL the vector whose lane it is. */
