@@ -33,6 +33,7 @@ struct code {
         const struct loop_bounds *bounds;
         struct loop_bounds *run;        /* The same, of one run: they follow its iterations. NULL:
                                          * code of all runs is priced. */
+        double around;                  /* A block of one run is executed so often. */
 };
 
 static double cost_of_function(const struct code *c, const struct loop_function *f, int depth);
@@ -307,18 +308,43 @@ static double cost_of_sampled(const struct code *c, const struct loop_stmt *s, i
         return ends + (samples > 0 ? inside * (double)(count - 2) / (double)samples : 0);
 }
 
-/* Returns the cost of the iterations of a loop of one run. */
-static double cost_of_loop(const struct code *c, const struct loop_stmt *s, int depth)
+/* Returns the cost of a loop that goes on where it ended the last time, as those over rows of
+ * circular buffers do: all its iterations together are those of the range of its start. */
+static double cost_of_resumed(const struct code *c, const struct loop_stmt *s, int depth)
 {
+        const struct loop_range all = loop_bounds_of(c->run, s->a);
+        const double count = (double)(all.high - all.low) / (double)s->step;
+        struct code inside = *c;
+        inside.around = count > 1 ? count : 1;
+        loop_bounds_set(c->run, s->variable, loop_bounds_for(c->run, s->a, s->b, s->step));
+        return count / c->around * (iteration_of(c) + cost_of_block(&inside, s->body, depth));
+}
+
+static bool is_resumed(const struct code *c, const struct loop_stmt *s)
+{
+        const struct loop_range all = loop_bounds_of(c->run, s->a);
+        return s->a->op == LOOP_VARIABLE && s->a->variable->kind == VARIABLE_VAR &&
+               all.low > INT64_MIN && all.high < INT64_MAX && all.high > all.low;
+}
+
+/* Returns the cost of the iterations of a loop of one run. */
+static double cost_of_loop(const struct code *outside, const struct loop_stmt *s, int depth)
+{
+        struct code inside = *outside;
+        const struct code *c = &inside;
+        if (is_resumed(c, s))
+                return cost_of_resumed(c, s, depth);
         const struct loop_range a = loop_bounds_of(c->run, s->a), b = loop_bounds_of(c->run, s->b);
         if (a.low < a.high || b.low < b.high) {
+                const double count = trip(c, s);
                 loop_bounds_set(c->run, s->variable, loop_bounds_for(c->run, s->a, s->b, s->step));
-                return trip(c, s) *
-                       (iteration_of(c) + cost_of_block(c, s->body, depth));
+                inside.around *= count > 1 ? count : 1;
+                return count * (iteration_of(c) + cost_of_block(c, s->body, depth));
         }
         const int64_t count = b.low > a.low ? (b.low - a.low + s->step - 1) / s->step : 0;
         if (!count)
                 return 0;
+        inside.around *= (double)count;
         struct arena *scratch = arena_new();
         struct dependence d = { map_new(scratch), false };
         map_set(d.variables, (const char *)&s->variable, sizeof s->variable, &d);
@@ -428,7 +454,7 @@ static double cost_of_function(const struct code *c, const struct loop_function 
 double cost_of_code(const struct target *target, const struct loop_bounds *bounds,
                     const struct loop_block *block)
 {
-        return cost_of_block(&(struct code){ COUNT_NONE, target, bounds, NULL }, block, 0);
+        return cost_of_block(&(struct code){ COUNT_NONE, target, bounds, NULL, 1 }, block, 0);
 }
 
 double cost_of_call(const struct target *target, const struct loop_function *kernel,
@@ -437,9 +463,29 @@ double cost_of_call(const struct target *target, const struct loop_function *ker
         struct arena *scratch = arena_new();
         struct loop_bounds *run = loop_bounds_called(scratch, kernel, scalars);
         const double cost =
-                cost_of_block(&(struct code){ COUNT_NONE, target, run, run }, kernel->body, 0);
+                cost_of_block(&(struct code){ COUNT_NONE, target, run, run, 1 }, kernel->body, 0);
         arena_free(scratch);
         return fmax(cost, constants / rate_l2(target));
+}
+
+/* Sets the bounds of a variable that holds indices: all values that it gets, in order. */
+static void note_values(struct loop_stmt *s, void *context)
+{
+        struct loop_bounds *run = context;
+        const struct loop_variable *v = s->variable;
+        if ((s->kind != STMT_VAR && s->kind != STMT_SET) || !s->a ||
+            v->type.element != E_INDEX || v->type.lanes != 1)
+                return;
+        struct loop_range r = loop_bounds_of(run, s->a);
+        const struct loop_range before =
+                loop_bounds_of(run, &(struct loop_expr){ .op = LOOP_VARIABLE, .type = v->type,
+                                                         .variable = s->variable });
+        if (s->kind == STMT_SET) {
+                r.low = before.low < r.low ? before.low : r.low;
+                r.high = before.high > r.high ? before.high : r.high;
+        }
+        r.multiple = 1;
+        loop_bounds_set(run, v, r);
 }
 
 double code_count(enum code_count what, const struct target *target,
@@ -447,15 +493,16 @@ double code_count(enum code_count what, const struct target *target,
 {
         struct arena *scratch = arena_new();
         struct loop_bounds *run = loop_bounds_called(scratch, kernel, scalars);
+        loop_block_walk(kernel->body, note_values, NULL, run);
         const double count =
-                cost_of_block(&(struct code){ what, target, run, run }, kernel->body, 0);
+                cost_of_block(&(struct code){ what, target, run, run, 1 }, kernel->body, 0);
         arena_free(scratch);
         return count;
 }
 
 double cost_of_work(struct loop_bounds *run, const struct loop_block *block)
 {
-        return cost_of_block(&(struct code){ COUNT_WORK, NULL, run, run }, block, 0);
+        return cost_of_block(&(struct code){ COUNT_WORK, NULL, run, run, 1 }, block, 0);
 }
 
 double cost_of_kernel_work(const struct loop_function *kernel)

@@ -61,6 +61,7 @@ def test_within(model, budget, times):
     whole = on_board(model, "m4", (), "own")
     row = boards.measure(model, "m4", "cortex-m4", (f"--max-ram={budget}",))
     assert not row.failed and row.workspace <= budget and row.instructions <= times * whole.instructions, row
+    assert 0.85 < row.predicted / row.instructions < 1.4, row
 
 
 @pytest.mark.slow
