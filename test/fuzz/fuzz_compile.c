@@ -13,7 +13,7 @@ size_t LLVMFuzzerCustomCrossOver(const uint8_t *bytes, size_t size, const uint8_
 
 /* These go with a target; the byte counts through them first. Where a model has no dimension N, that
  * is an error. */
-static const char *const more[] = { "-O2", "--exact", "--max-ram=4096", "--requantize=integer",
+static const char *const more[] = { "-O2", "--exact", "--max-ram=64K", "--requantize=integer",
                                     "--dim=N=1..8" };
 enum { MORE = sizeof more / sizeof *more };
 
