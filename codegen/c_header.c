@@ -357,25 +357,23 @@ static void put_workspace(struct c_writer *w)
         }
 }
 
-/* What else a device must have room for: the stack is known of code in registers that all small
- * processors have, and the size of code in plain C. */
+/* What else a device must have room for: it is known of code in registers that all small
+ * processors have. */
 static void put_footprint(struct c_writer *w)
 {
         if (w->machine || w->level_count > 1 || target_has_wide_registers(w->target))
                 return;
-        const struct footprint f = footprint_program(w->p);
+        const struct footprint f = footprint_program(w->p, w->target);
         int64_t constants = 0;
         for (size_t i = 0; i < w->constant_count; i++)
                 constants += loop_buffer_bytes(w->constants[i].buffer);
-        const bool knows_code = !target_vector_bytes(w->target);
         text_add(w->out,
-                 "\n/* Also bytes: constants%s; and the stack below the caller of run, at most, by "
-                 "gcc and\n"
-                 " * clang at -O2. */\n",
-                 knows_code ? "; code, as gcc -O2 makes it for Cortex-M (an estimate)" : "");
+                 "\n/* Also bytes: constants; code, as gcc -O2 makes it for %s (an estimate); and "
+                 "the stack\n"
+                 " * below the caller of run, at most, by gcc and clang at -O2. */\n",
+                 target_vector_bytes(w->target) ? w->target->name : "Cortex-M");
         c_line(w, "#define %s %lldu", c_macro(w, "CONSTANTS_SIZE"), (long long)constants);
-        if (knows_code)
-                c_line(w, "#define %s %lldu", c_macro(w, "CODE_ESTIMATE"), (long long)f.code);
+        c_line(w, "#define %s %lldu", c_macro(w, "CODE_ESTIMATE"), (long long)f.code);
         c_line(w, "#define %s (%lldu + %lldu * sizeof(void *))", c_macro(w, "STACK_SIZE"),
                (long long)f.stack_bytes, (long long)f.stack_words);
 }

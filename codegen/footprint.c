@@ -2,12 +2,14 @@
 /* The constants below were fitted to what gcc 12 -O2 makes of the kernels of nine models, with and
  * without --requantize=integer, --max-ram and -O0, for Cortex-M0, M4 and RV32IMAC (1443 functions):
  * no frame is larger than the bound, which is 68 bytes above it on average. Code is that of
- * Thumb-2; a model's is within a quarter of the estimate. */
+ * Thumb-2; a model's is within a quarter of the estimate, and within a third where a core for
+ * firmware has its own (code_bytes in cost/code.h). */
 #include "codegen/footprint.h"
 
 #include <stdlib.h>
 
 #include "base/store.h"
+#include "cost/code.h"
 
 enum {
         /* bytes of code */
@@ -108,7 +110,16 @@ static int64_t most_live(const struct walk *w)
         return most;
 }
 
-struct footprint footprint_function(const struct loop_function *f)
+/* Returns the bytes of a function's code: in plain C by what it has, else by instructions. */
+static int64_t code_of(const struct loop_function *f, const struct target *t, const struct walk *w)
+{
+        if (target_vector_bytes(t))
+                return CODE_FUNCTION + (int64_t)code_bytes(t, f);
+        return (int64_t)CODE_LOAD * w->loads + CODE_LOOP * w->loops +
+               CODE_STATEMENT * w->statements + CODE_LIBRARY * w->calls + CODE_FUNCTION;
+}
+
+struct footprint footprint_function(const struct loop_function *f, const struct target *t)
 {
         struct walk w = { .arena = arena_new(), .count = loop_number_variables(f) };
         const size_t count = (size_t)w.count + 1;
@@ -118,8 +129,7 @@ struct footprint footprint_function(const struct loop_function *f)
         count_block(&w, f->body);
         const int64_t live = most_live(&w);
         struct footprint found = {
-                .code = (int64_t)CODE_LOAD * w.loads + CODE_LOOP * w.loops +
-                        CODE_STATEMENT * w.statements + CODE_LIBRARY * w.calls + CODE_FUNCTION,
+                .code = code_of(f, t, &w),
                 .stack_bytes = w.arrays,
                 .stack_words = live + live / 4 +
                                STACK_PARAMETER * (f->buffer_count + f->scalar_count) +
@@ -146,23 +156,26 @@ static bool is_deeper(struct footprint a, struct footprint b)
         return footprint_stack(a, 4) > footprint_stack(b, 4);
 }
 
+struct launched { const struct target *target; struct footprint deepest; };
+
 static void add_launch(struct loop_stmt *s, void *context)
 {
-        struct footprint *launched = context;
+        struct launched *launched = context;
         if (s->kind != STMT_LAUNCH || !s->in_order)
                 return;
-        const struct footprint own = footprint_function(s->function);
-        if (is_deeper(own, *launched))
-                *launched = own;
+        const struct footprint own = footprint_function(s->function, launched->target);
+        if (is_deeper(own, launched->deepest))
+                launched->deepest = own;
 }
 
 /* Returns what a kernel takes with the functions that its loops became. */
-static struct footprint footprint_kernel(const struct loop_function *f)
+static struct footprint footprint_kernel(const struct loop_function *f, const struct target *t)
 {
-        struct footprint own = footprint_function(f), launched = { 0 };
+        struct footprint own = footprint_function(f, t);
+        struct launched launched = { .target = t };
         loop_block_walk(f->body, add_launch, NULL, &launched);
-        own.stack_bytes += launched.stack_bytes;
-        own.stack_words += launched.stack_words;
+        own.stack_bytes += launched.deepest.stack_bytes;
+        own.stack_words += launched.deepest.stack_words;
         return own;
 }
 
@@ -176,11 +189,11 @@ static void add_steps(const struct loop_program *p, struct footprint *run)
         run->stack_words += STACK_STEP;
 }
 
-struct footprint footprint_program(const struct loop_program *p)
+struct footprint footprint_program(const struct loop_program *p, const struct target *t)
 {
         struct footprint run = { .stack_words = STACK_RUN }, deepest = { 0 };
         for (const struct loop_function *f = p->kernels; f; f = f->next) {
-                const struct footprint own = footprint_kernel(f);
+                const struct footprint own = footprint_kernel(f, t);
                 run.code += own.code;
                 if (is_deeper(own, deepest))
                         deepest = own;

@@ -6,15 +6,16 @@
 #define CODEGEN_FOOTPRINT_H
 
 #include "ir/loop/loop.h"
+#include "ir/target/target.h"
 
 /* The stack is bytes + words * (bytes of a pointer). */
 struct footprint { int64_t code, stack_bytes, stack_words; };
 
-/* Returns what a kernel takes, or a main without what it calls. */
-struct footprint footprint_function(const struct loop_function *f);
+/* Returns what a kernel takes on the target, or a main without what it calls. */
+struct footprint footprint_function(const struct loop_function *f, const struct target *t);
 /* Returns what a program takes: the code of all functions; the stack of run, of the kernel with the
  * deepest one, and of what that calls. */
-struct footprint footprint_program(const struct loop_program *p);
+struct footprint footprint_program(const struct loop_program *p, const struct target *t);
 /* Returns the bytes of stack on a machine with pointers of that many bytes. */
 static inline int64_t footprint_stack(struct footprint f, int pointer)
 {

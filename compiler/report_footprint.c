@@ -39,7 +39,7 @@ static struct part *kernels_of(struct run *run, bool stack, int *count)
         struct part *parts = NULL;
         *count = 0;
         for (const struct loop_function *f = run->state.program->kernels; f; f = f->next) {
-                const struct footprint own = footprint_function(f);
+                const struct footprint own = footprint_function(f, run->context.target);
                 ARENA_GROW(run->arena, parts, *count);
                 parts[(*count)++] = (struct part){
                         f->name, f->location, stack ? footprint_stack(own, POINTER) : own.code
@@ -90,7 +90,6 @@ bool report_footprint(struct run *run)
         if (o->max_stack < 0 && o->max_flash < 0)
                 return true;
         if (target_has_wide_registers(run->context.target) ||
-            (o->max_flash >= 0 && target_vector_bytes(run->context.target)) ||
             !harness_is_of_processor(run, o->max_flash >= 0 ? "--max-flash" : "--max-stack",
                                      "is about code that a small processor runs")) {
                 if (!run->diag.errors)
@@ -100,7 +99,7 @@ bool report_footprint(struct run *run)
                                    run->context.target->name);
                 return false;
         }
-        const struct footprint whole = footprint_program(run->state.program);
+        const struct footprint whole = footprint_program(run->state.program, run->context.target);
         check_stack(run, whole);
         check_flash(run, whole);
         return !run->diag.errors;

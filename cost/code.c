@@ -40,17 +40,21 @@ static double cost_of_function(const struct code *c, const struct loop_function 
 static double count_expr(const struct code *c, const struct loop_expr *e, int depth);
 static double cost_of_expr(const struct code *c, const struct loop_expr *e, int depth);
 
+/* Are all instructions of interest? */
+static bool executes(const struct code *c)
+{
+        return c->count == COUNT_NONE || c->count == COUNT_INSTRUCTIONS || c->count == COUNT_CODE;
+}
+
 /* Returns the cost of beginning a loop, or of a condition; and that of an iteration. */
 static double begin_of(const struct code *c)
 {
-        const bool executes = c->count == COUNT_NONE || c->count == COUNT_INSTRUCTIONS;
-        return executes ? rate_code_loop(c->target) : c->count == COUNT_WORK;
+        return executes(c) ? rate_code_loop(c->target) : c->count == COUNT_WORK;
 }
 
 static double iteration_of(const struct code *c)
 {
-        const bool executes = c->count == COUNT_NONE || c->count == COUNT_INSTRUCTIONS;
-        return executes ? rate_code_iteration(c->target)
+        return executes(c) ? rate_code_iteration(c->target)
                         : c->count == COUNT_BRANCHES || c->count == COUNT_WORK;
 }
 
@@ -125,6 +129,9 @@ static bool is_narrow_with_sign(enum element e)
         return element_info[e].class == CLASS_SINT && element_info[e].bytes < 4;
 }
 
+/* In code a call takes so many instructions, and one of floats so many times as many bytes. */
+static const double CALL = 4, FLOAT = 2;
+
 /* Returns the instructions of an operation, without its operands. */
 static double instructions_of(const struct code *c, const struct loop_expr *e, int depth)
 {
@@ -146,6 +153,8 @@ static double instructions_of(const struct code *c, const struct loop_expr *e, i
                         return rate_code_extreme(t) * words_of(e->type);
                 break;
         case LOOP_DIV: case LOOP_REM:
+                if (c->count == COUNT_CODE)
+                        return CALL;
                 return rate_code_divide(t) * (element_is_float(element) ? rate_code_float(t) : 1);
         case LOOP_ADD:
                 if (!element_is_float(element) && words_of(e->type) == 1 &&
@@ -154,9 +163,11 @@ static double instructions_of(const struct code *c, const struct loop_expr *e, i
                 break;
         default: break;
         }
-        const double times = element_is_float(element) ? rate_code_float(t)
-                             : words_of(e->type) > 1   ? rate_code_long(t)
-                                                       : 1;
+        double times = element_is_float(element) ? rate_code_float(t)
+                       : words_of(e->type) > 1   ? rate_code_long(t)
+                                                 : 1;
+        if (c->count == COUNT_CODE)     /* What a core has not is a call. */
+                times = fmin(times, CALL) * (element_is_float(element) ? FLOAT : 1);
         return rate_code_operation(t) * times;
 }
 
@@ -213,12 +224,12 @@ static double count_expr(const struct code *c, const struct loop_expr *e, int de
         const bool known = row && row->cycles > 0 && row->op >= LOOP_CALL;
         int bits, shift;
         if (row && row->op == CAN_SATURATE)
-                return row->cycles * (c->count == COUNT_INSTRUCTIONS) +
+                return row->cycles * executes(c) +
                        count_expr(c, capability_saturated(e, &bits, &shift), depth);
         double count = 0;
         if (c->count == COUNT_LOADS)
                 count = e->op == LOOP_LOAD ? words_of(e->type) : 0;
-        else if (c->count == COUNT_INSTRUCTIONS)
+        else if (executes(c))
                 count = known ? (double)row->cycles : instructions_of(c, e, depth);
         for (int i = 0; i < e->arity; i++)
                 count += cost_of_expr(c, e->args[i], depth);
@@ -395,7 +406,7 @@ static double cost_of_store(const struct target *t, const struct loop_stmt *s)
 
 static double count_store(const struct code *c, const struct loop_stmt *s)
 {
-        const bool counts = c->count == COUNT_INSTRUCTIONS || c->count == COUNT_STORES;
+        const bool counts = executes(c) || c->count == COUNT_STORES;
         if (c->count == COUNT_WORK)
                 return s->b->type.lanes;
         return counts ? words_of(s->b->type) : 0;
@@ -421,13 +432,17 @@ static double cost_of_stmt(const struct code *c, const struct loop_stmt *s, int 
                         loop_bounds_set(c->run, s->variable, loop_bounds_of(c->run, s->a));
                 return cost;
         case STMT_FOR:
+                if (c->count == COUNT_CODE)
+                        return cost + begin + cost_of_iterations(c, 1, s->body, depth);
                 if (c->run)
                         return cost + begin + cost_of_loop(c, s, depth);
                 return cost + begin + cost_of_iterations(c, trip(c, s), s->body, depth);
         case STMT_LAUNCH: return cost + begin + cost_of_launch(c, s, depth);
-        case STMT_WHILE: return cost + cost_of_iterations(c, UNKNOWN_TRIP, s->body, depth);
+        case STMT_WHILE:
+                return cost + cost_of_iterations(c, c->count == COUNT_CODE ? 1 : UNKNOWN_TRIP,
+                                                 s->body, depth);
         case STMT_IF:
-                if (is_decided(c, s->a, &value))
+                if (c->count != COUNT_CODE && is_decided(c, s->a, &value))
                         return cost + cost_of_block(c, value ? s->body : s->other, depth);
                 return cost + begin + cost_of_block(c, s->body, depth) +
                        (s->other ? cost_of_block(c, s->other, depth) : 0);
@@ -498,6 +513,12 @@ double code_count(enum code_count what, const struct target *target,
                 cost_of_block(&(struct code){ what, target, run, run, 1 }, kernel->body, 0);
         arena_free(scratch);
         return count;
+}
+
+double code_bytes(const struct target *target, const struct loop_function *f)
+{
+        return rate_code_bytes(target) *
+               cost_of_block(&(struct code){ COUNT_CODE, target, NULL, NULL, 1 }, f->body, 0);
 }
 
 double cost_of_work(struct loop_bounds *run, const struct loop_block *block)

@@ -32,9 +32,13 @@ enum code_count {
         COUNT_LOADS,
         COUNT_STORES,
         COUNT_BRANCHES,
-        COUNT_WORK                      /* Work in products is for cost_of_work alone. */
+        COUNT_CODE,                     /* Instructions of the code, each once, are for code_bytes
+                                         * alone, and */
+        COUNT_WORK                      /* work in products for cost_of_work. */
 };
 double code_count(enum code_count what, const struct target *target,
                   const struct loop_function *kernel, const struct loop_range *scalars);
+/* Returns about how many bytes of code a function is on such a core, addresses included. */
+double code_bytes(const struct target *target, const struct loop_function *f);
 
 #endif

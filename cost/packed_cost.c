@@ -141,6 +141,15 @@ double packed_step(const struct multiply *m, double positions, double vectors, d
         return started > 0 ? cost_overlapped(step, instructions / started, target) : step;
 }
 
+double packed_strip(const struct packed_work *work, int64_t again, const struct target *target)
+{
+        enum { PANEL = 60, POSITION = 8 };      /* Instructions, as QEMU counts them. */
+        const double words = (double)(work->channels * work->blocks),
+                     decoded = rate_packed_decode(target) + work->multiply->channels;
+        return (double)(again * work->window[0]) * (POSITION + words * decoded) +
+               PANEL * (double)work->panels;
+}
+
 static struct tile_cost tile_cost(const struct packed_work *work,
                                   const struct schedule_registers *s, const struct target *target,
                                   int64_t positions, int64_t vectors)

@@ -47,6 +47,9 @@ int64_t packed_last_extent(const struct packed_work *work);
  * each of which may serve several channels. */
 double packed_step(const struct multiply *m, double positions, double vectors, double xs, int split,
                    const struct target *target);
+/* Returns the cycles that a strip of part of a row takes besides its share of the row's: `again`
+ * columns of positions are decoded by its neighbour, too, and each panel is begun once more. */
+double packed_strip(const struct packed_work *work, int64_t again, const struct target *target);
 struct packed_cost packed_cost(const struct packed_work *work, const struct schedule_registers *s,
                                const struct target *target);
 /* Returns the cost as text: "812 kcycles: 85 % products 10 % weights 5 % results". */

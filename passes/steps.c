@@ -3,7 +3,7 @@
  *
  *     buffer @t : f32[4096] workspace offset 0     buffer @t : f32[4096] workspace offset 0
  *                                                  buffer @record : i64[9] workspace offset 16384
-                                                    record 65536 most 9216
+ *                                                    record 65536 most 9216
  *                                                  buffer @words : i64[6] view @record + 3
  *     main {                                ->     main {
  *                                                    call @begin(@record)

@@ -39,6 +39,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_signed = 2.5,
                                     .code_accumulate = 2.3,
                                     .code_divide = 3,
+                                    .code_bytes = 3.6,
                                     .code_load_wait = 1,
                                     .code_branch_wait = 2,
                                     .scalar_registers = 7 };

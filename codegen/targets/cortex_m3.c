@@ -15,6 +15,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_float = 36,
                                     .code_signed = 1.3,
                                     .code_divide = 3,
+                                    .code_bytes = 3.1,
                                     .code_load_wait = .5,
                                     .code_branch_wait = 1.5,
                                     .scalar_registers = 13 };

@@ -75,6 +75,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_long = 4,
                                     .code_float = 1.35,
                                     .code_divide = 1,
+                                    .code_bytes = 4.3,
                                     .code_load_wait = .5,
                                     .code_branch_wait = 1.5,
                                     .scalar_registers = 13 };

@@ -12,6 +12,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_float = 75,
                                     .code_accumulate = 2,
                                     .code_divide = 1.5,
+                                    .code_bytes = 3.3,
                                     .code_load_wait = .5,
                                     .code_branch_wait = 1,
                                     .scalar_registers = 28 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The record of a run in steps: a buffer of 64-bit words at the end of the workspace, which holds
- * where main and the kernel that it is in stopped. passes/steps/ makes it, codegen/c_step.c prints
+ * where main and the kernel that it is in stopped. passes/steps.c makes it, codegen/c_step.c prints
  * the functions that read it.
  *
  *     word | mark | check | at | left  more  cells of the kernel .. | variables of main .. |

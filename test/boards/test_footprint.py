@@ -40,5 +40,10 @@ def test_header_adds_up(tmp_path):
         assert done.returncode == dnncc.BUDGET and what in done.stderr and f"{option}={least}, which is enough" in done.stderr, done.stderr
         assert re.search(r"\n  largest +(conv2 \d+ \(conv2, relu2\)|dense_w 20480)\n", done.stderr)
     assert compile_digits(tmp_path, "--target=cortex-m4", f"--max-stack={stack + 400}").returncode == 0 and boards.stated((tmp_path / "model.h").read_text())[0]
-    assert compile_digits(tmp_path, "--target=cortex-m4", "--max-flash=1M").returncode == 1
+    for target in ("cortex-m0", "cortex-m4", "cortex-m55", "riscv32"):      # with an estimate of its own
+        assert compile_digits(tmp_path, f"--target={target}", "--max-flash=1M").returncode == 0
+        own = boards.stated((tmp_path / "model.h").read_text())[1]
+        assert 0.4 * code < own < 3 * code and own != code
+        assert compile_digits(tmp_path, f"--target={target}", f"--max-flash={own}").returncode == dnncc.BUDGET
+    assert compile_digits(tmp_path, "--target=x86-64-v3", "--max-flash=1M").returncode == 1
     assert not re.search("_STACK_SIZE|_CODE_ESTIMATE", compile_digits(tmp_path, "--target=x86-64-v3") and (tmp_path / "model.h").read_text())

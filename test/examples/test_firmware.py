@@ -52,6 +52,27 @@ def test_firmware(kind, tmp_path):
     assert done.returncode == 0 and f"{rows()[kind][0]} of 60 digits are right" in done.stdout + done.stderr
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("cpu", ["cortex-m3", "cortex-m4"])
+def test_cmake(cpu, tmp_path):
+    """the page docs/boards.md: the same program by CMake, whose toolchain file and model are for the core"""
+    for tool in (CC, "cmake", *QEMU[:1]):
+        if not shutil.which(tool):
+            pytest.skip(f"no {tool}")
+    assert make(f"OUT={tmp_path}", f"{tmp_path}/digits.ranges").returncode == 0
+    assert dnncc.run(["make", "-s", "-C", ROOT, "install", f"PREFIX={tmp_path / 'prefix'}"], timeout=600).returncode == 0
+    commands = re.findall(r"^    cmake (-.*)$", (ROOT / "docs" / "boards.md").read_text(), re.M)
+    assert len(commands) == 2
+    more = [f"-DCPU={cpu}", f"-DRANGES={tmp_path}/digits.ranges", f"-DCMAKE_PREFIX_PATH={tmp_path / 'prefix'}"]
+    for command, options in zip(commands, (more, [])):
+        words = [str(tmp_path / "built") if word == "build/firmware" else word for word in command.split()]
+        done = dnncc.run(["cmake", *words, *options], cwd=ROOT, timeout=600)
+        assert done.returncode == 0 and "warning" not in done.stderr.replace("warning: requantize_integer", ""), done.stdout + done.stderr
+    board = {"cortex-m3": "mps2-an385", "cortex-m4": "mps2-an386"}[cpu]
+    done = dnncc.run([word.replace("mps2-an385", board) for word in QEMU] + ["-kernel", tmp_path / "built" / "digits.elf"], timeout=120)
+    assert done.returncode == 0 and f"{rows()['core'][0]} of 60 digits are right" in done.stdout + done.stderr
+
+
 def test_no_compiler(tmp_path):
     done = make(f"OUT={tmp_path}", "CC=no-such-compiler")
     assert done.returncode and "there is no no-such-compiler" in done.stdout
