@@ -22,6 +22,7 @@ const struct target target_riscv32 = {
         .doc = "32-bit RISC-V with products (rv32im), no floats",
         .base = &target_generic,
         FIRMWARE,
+        .gcc_optimize = FIRMWARE_GCC_SINGLE,
         .vector_registers = 20,
         .rates = &rates,
         .machine = "defined(__riscv_mul) && __riscv_xlen == 32",
