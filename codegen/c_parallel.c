@@ -215,16 +215,38 @@ static void name_parameters(struct c_writer *w, struct task *task)
         task->range = range_of(w, task->launch, f->scalars[task->scalars]->name);
 }
 
+/* What belongs to the kernel while a function that it launches is printed. */
+struct aside {
+        struct names *locals;
+        struct map *entries, *written;
+        struct text *out;
+        int indent;
+};
+
+static struct aside put_aside(struct c_writer *w, const struct loop_stmt *launch)
+{
+        const struct aside kernel = { w->locals, w->tile_entries, w->written, w->out, w->indent };
+        w->locals = names_new(w->arena);
+        w->launch = launch;
+        w->task_bounds = NULL;
+        return kernel;
+}
+
+static void go_on(struct c_writer *w, const struct aside *kernel)
+{
+        w->launch = NULL;
+        w->locals = kernel->locals;
+        w->tile_entries = kernel->entries;
+        w->written = kernel->written;
+        w->out = kernel->out;
+        w->indent = kernel->indent;
+}
+
 /* Prints the task into w->tasks. */
 static void define_task(struct c_writer *w, struct task *task)
 {
-        struct names *locals = w->locals;
-        struct map *entries = w->tile_entries, *written = w->written;
-        struct text *out = w->out, body = { 0 };
-        int indent = w->indent;
-        w->locals = names_new(w->arena);
-        w->launch = task->launch;
-        w->task_bounds = NULL;
+        struct text body = { 0 };
+        const struct aside kernel = put_aside(w, task->launch);
         name_parameters(w, task);
         c_find_entries(w, task->function);
         c_find_pointers(w, task->function);
@@ -234,12 +256,7 @@ static void define_task(struct c_writer *w, struct task *task)
         w->out = &w->tasks;
         w->indent = 0;
         put_task(w, task, &body);
-        w->launch = NULL;
-        w->locals = locals;
-        w->tile_entries = entries;
-        w->written = written;
-        w->out = out;
-        w->indent = indent;
+        go_on(w, &kernel);
         text_free(&body);
 }
 
@@ -319,13 +336,8 @@ static void define_ordered(struct c_writer *w, struct task *task)
         struct loop_function *f = task->function;
         struct loop_variable *index = f->scalars[task->scalars];
         const struct loop_stmt *s = task->launch;
-        struct names *locals = w->locals;
-        struct map *entries = w->tile_entries, *written = w->written;
-        struct text *out = w->out, body = { 0 };
-        const int indent = w->indent;
-        w->locals = names_new(w->arena);
-        w->launch = s;
-        w->task_bounds = NULL;
+        struct text body = { 0 };
+        const struct aside kernel = put_aside(w, s);
         for (int i = 0; i < f->buffer_count; i++)
                 c_name_set(w, f->buffers[i], c_local(w, f->buffers[i]->name));
         for (int i = 0; i < task->scalars; i++)
@@ -347,12 +359,7 @@ static void define_ordered(struct c_writer *w, struct task *task)
         w->out = &w->tasks;
         w->indent = 0;
         put_ordered_function(w, task, &body, from, to);
-        w->launch = NULL;
-        w->locals = locals;
-        w->tile_entries = entries;
-        w->written = written;
-        w->out = out;
-        w->indent = indent;
+        go_on(w, &kernel);
         text_free(&body);
 }
 

@@ -421,7 +421,7 @@ static void put_main(struct c_writer *w, struct text *body)
         text_free(body);
 }
 
-static void open_function(struct c_writer *w, const char *head)
+void c_run_open(struct c_writer *w, const char *head)
 {
         c_run_prototype(w, head);
         c_end(w);
@@ -429,7 +429,7 @@ static void open_function(struct c_writer *w, const char *head)
         w->indent = 1;
 }
 
-static void close_function(struct c_writer *w)
+void c_run_close(struct c_writer *w)
 {
         w->indent = 0;
         c_line(w, "}");
@@ -440,24 +440,24 @@ void c_run_inner(struct c_writer *w, struct text *out, const char *head)
         struct text body = c_main_text(w);
         w->out = out;
         text_add(out, "\n");
-        open_function(w, head);
+        c_run_open(w, head);
         if (w->uses_status)
                 c_line(w, "int status;");
         c_weights_pointer(w, w->uses_weights);
         put_main(w, &body);
-        close_function(w);
+        c_run_close(w);
 }
 
 static void put_choice(struct c_writer *w)
 {
         const char *prefix = w->prefix;
         text_add(w->out, "\n");
-        open_function(w, arena_printf(w->arena, "int %s_run(", prefix));
+        c_run_open(w, arena_printf(w->arena, "int %s_run(", prefix));
         c_put(w, "return %s_run_at(%s_level()," C_SOFT, prefix, prefix);
         c_run_arguments(w);
         c_put(w, ");");
         c_end(w);
-        close_function(w);
+        c_run_close(w);
 }
 
 void c_run(struct c_writer *w, struct text *out)
@@ -468,7 +468,7 @@ void c_run(struct c_writer *w, struct text *out)
                 body = c_main_text(w);
         w->out = out;
         text_add(out, "\n");
-        open_function(w,
+        c_run_open(w,
                       arena_printf(w->arena,
                                    w->level_count > 1 ? "int %s_run_at(int level, " : "int %s_run(",
                                    w->prefix));
@@ -483,7 +483,7 @@ void c_run(struct c_writer *w, struct text *out)
                 c_levels_call(w);
         else
                 put_main(w, &body);
-        close_function(w);
+        c_run_close(w);
         if (w->level_count > 1)
                 put_choice(w);
 }

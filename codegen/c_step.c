@@ -359,16 +359,7 @@ static void put_seal(struct c_writer *w)
 static void open_function(struct c_writer *w, const char *head)
 {
         c_line(w, "%s", "");
-        c_run_prototype(w, head);
-        c_end(w);
-        c_line(w, "{");
-        w->indent = 1;
-}
-
-static void close_function(struct c_writer *w)
-{
-        w->indent = 0;
-        c_line(w, "}");
+        c_run_open(w, head);
 }
 
 /* Says of parameters that only steps need that they are used. */
@@ -414,7 +405,7 @@ static void put_begin(struct c_writer *w)
         c_line(w, "%s = %s;", word(w, RECORD_MARK), mark(w));
         put_seal(w);
         c_line(w, "return 0;");
-        close_function(w);
+        c_run_close(w);
 }
 
 static void put_advance_call(struct c_writer *w, const char *advance, const char *before)
@@ -460,7 +451,7 @@ static void put_step(struct c_writer *w, const char *advance)
                 c_line(w, "}");
         }
         c_line(w, "return more;");
-        close_function(w);
+        c_run_close(w);
 }
 
 static void put_run(struct c_writer *w, const char *advance)
@@ -480,7 +471,7 @@ static void put_run(struct c_writer *w, const char *advance)
         w->indent--;
         c_line(w, "}");
         c_line(w, "return more;");
-        close_function(w);
+        c_run_close(w);
 }
 
 void c_step(struct c_writer *w, struct text *out)

@@ -467,6 +467,9 @@ void c_run_inner(struct c_writer *w, struct text *out, const char *head);
 void c_run(struct c_writer *w, struct text *out);
 /* Appends "int digits_run(" and the parameters to the line, without a semicolon. */
 void c_run_prototype(struct c_writer *w, const char *head);
+/* Prints the head of such a function with its bracket, and the last one. */
+void c_run_open(struct c_writer *w, const char *head);
+void c_run_close(struct c_writer *w);
 void c_run_prototypes(struct c_writer *w);                /* Prints those of all entries. */
 /* Returns what a parameter of run points to: "float", or "char *const" for texts that it reads. */
 const char *c_port_type(const struct loop_buffer *b);

@@ -14,6 +14,9 @@
  * Conversions between integers and subscripts are 0, quotients WORK_DIVIDE, functions of the
  * library as many as they have products. On a Cortex-M4 code takes 0.9 to 2.8 instructions for 1.
  *
+ * And they count what a core without vectors executes (code_count), and its code (code_bytes). These
+ * counts are fitted, as code.h says.
+ *
  * The costs were set by hand, for a core that executes two simple operations at a time. They are
  * not fitted, because the alternatives differ by more than the errors: whole loops of vectors or of
  * scalars, masks or single iterations at their ends. The cost of a single loop may be wrong by a
