@@ -14,7 +14,7 @@
  * Conversions between integers and subscripts are 0, quotients WORK_DIVIDE, functions of the
  * library as many as they have products. On a Cortex-M4 code takes 0.9 to 2.8 instructions for 1.
  *
- * And they count what a core without vectors executes (code_count), and its code (code_bytes). These
+ * And they count what a core without vectors executes (code_count) and its code (code_bytes). These
  * counts are fitted, as code.h says.
  *
  * The costs were set by hand, for a core that executes two simple operations at a time. They are
