@@ -112,25 +112,29 @@ static bool find_factors(const struct formula *f, int bits, struct whole_polynom
         return true;
 }
 
-/* Are all terms, and their sums in any order, numbers of i32? */
-static bool is_short(const struct whole_polynomial *p)
+static int64_t largest_byte(const struct formula *f, int leaf)
 {
-        const int64_t most = BYTES * (llabs(p->x) + llabs(p->y) + BYTES * llabs(p->xy));
+        const int64_t first = llabs((int64_t)formula_byte(&f->leaves[leaf], 0)),
+                      last = llabs((int64_t)formula_byte(&f->leaves[leaf], BYTES - 1));
+        return first > last ? first : last;
+}
+
+/* Are all terms, and their sums in any order, numbers of i32? */
+static bool is_short(const struct formula *f, const struct whole_polynomial *p)
+{
+        const int64_t x = largest_byte(f, 0), y = largest_byte(f, 1),
+                      most = x * llabs(p->x) + y * llabs(p->y) + x * y * llabs(p->xy);
         return p->shift < 31 && most + llabs(p->one) <= INT32_MAX;
 }
 
 /* Finds a polynomial in whole numbers. Returns false if a pair would be off by more than one. */
 static bool find_whole(const struct formula *f, struct whole_polynomial *p)
 {
-        enum { SHORT_BITS = 22, LONG_BITS = 31 };
+        enum { SHORT_BITS = 24, LONG_BITS = 31 };
         p->sum = E_I32;
-        for (int bits = SHORT_BITS; find_factors(f, bits, p); bits--) {
-                if (!is_short(p))
-                        continue;
-                if (!missed(f, p))
+        for (int bits = SHORT_BITS; find_factors(f, bits, p); bits--)
+                if (is_short(f, p) && !missed(f, p))
                         return true;
-                break;
-        }
         p->sum = E_I64;
         return find_factors(f, LONG_BITS, p) && missed(f, p) >= 0;
 }

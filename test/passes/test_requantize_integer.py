@@ -123,6 +123,39 @@ def test_near_the_rule(kind, ties, seed, tmp_path):
             assert np.abs(got.astype(int) - want.astype(int)).max(initial=0) <= 1 + may, (target, name)
 
 
+PAIRS = """dnn 1
+module "m"
+func @main(%x "x": <65536 x u8>, %y "y": <65536 x i8>) -> ("z") {{
+  %0 = cast(%x) : <65536 x f32>
+  %1 = mul(%0, {a!r}) : <65536 x f32>
+  %2 = cast(%y) : <65536 x f32>
+  %3 = sub(%2, -7.0) : <65536 x f32>
+  %4 = mul(%3, {b!r}) : <65536 x f32>
+  %5 = add(%1, %4) : <65536 x f32>
+  %6 = div(%5, {to!r}) : <65536 x f32>
+  %7 = round(%6) : <65536 x f32>
+  %8 = add(%7, 3.0) : <65536 x f32>
+  %9 = cast(%8) to=i8 : <65536 x i8>
+  yield(%9)
+}}
+"""
+
+
+@pytest.mark.parametrize("a, b, to, sums", [(1621615 / 2**21, 4289131 / 2**21, 1.0, "i32"), (0.0123, 0.0307, 0.0391, "i32"), (0.5, 0.25, 0.75, "i32"), (1.0, 3.1, 0.1, "i32"),
+                                            (0.0039, 0.0041, 0.0061, "i32"), (0.5, 0.25, 0.5, "i64")])
+def test_sums_of_two(a, b, to, sums, tmp_path):
+    """sums of 32 bits, as wide as they may be, give all pairs the byte that floats give; where halves go to even numbers no such sum does"""
+    text = PAIRS.format(a=a, b=b, to=to)
+    x, y = np.repeat(np.arange(256), 256).astype(np.uint8), np.tile(np.arange(-128, 128), 256).astype(np.int8)
+    a, b, to = np.float32(a), np.float32(b), np.float32(to)
+    want = np.clip(np.rint((x.astype(np.float32) * a + (y.astype(np.float32) + 7) * b) / to) + 3, -128, 127)
+    program, stderr = compiled(text, tmp_path, [INTEGER])
+    code = (tmp_path / "model.c").read_text()
+    assert not stderr and "float" not in code and ("mul_i64" in code) == (sums == "i64")
+    off = np.abs(dnncc.run_host(program, [x, y])[0] - want)
+    assert off.max() <= (sums == "i64")
+
+
 SOFTMAX = """dnn 1
 module "m"
 func @main(%x "x": <{n} x {k} x i8>) -> ("y") {{
