@@ -136,7 +136,8 @@ static void ask_for_option(struct onnx_import *im, const Onnx__ValueInfoProto *v
                 if (!symbol_of(im, dim)) {
                         onnx_error(im,
                                    "input '%s' has an open dimension %d: %s, add --input with its "
-                                   "%d extents, as in: " DIAG_HINT("%s"),
+                                   "%d extents (each a number, or a name that --dim binds), as "
+                                   "in: " DIAG_HINT("%s"),
                                    SAFE(im, v->name), i, port, d->rank, command);
                         return;
                 }
@@ -456,7 +457,7 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
                       const Onnx__GraphProto *g, struct map *needed)
 {
         bool ok = true;
-        if (!onnx_check_options_used(im, g))
+        if (!onnx_name_dims(im, g) || !onnx_check_options_used(im, g))
                 return false;
         for (size_t i = 0; i < g->n_input; i++) {
                 const char *option = onnx_option_of(im, g->input[i]->name);

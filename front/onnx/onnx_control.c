@@ -14,7 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Returns the condition as a scalar, or NULL after an error. */
+/* Returns the condition as a scalar, which is a constant where extents of every run decide it, or
+ * NULL after an error. */
 static struct value *condition(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *c = n->inputs[0];
@@ -23,6 +24,10 @@ static struct value *condition(struct onnx_import *im, struct onnx_node *n)
                              compose_text(im->c, c->type));
                 return NULL;
         }
+        struct amount known[AMOUNTS_MAX];
+        int count;
+        if (value_amounts(im->m, c, known, &count) && !known[0].term)
+                return compose_integer(im->c, E_BOOL, known[0].number);
         return build_reshape(&im->b, c, 0, NULL);
 }
 

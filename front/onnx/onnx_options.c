@@ -154,9 +154,40 @@ struct onnx_list_type onnx_list_type(const Onnx__ValueInfoProto *v)
         return l;
 }
 
-const char *onnx_option_of(struct onnx_import *im, bytes_t name)
+/* Returns an extent of --input's shape, which ends at 'x' or where the text does, and goes on
+ * behind it; NULL: there is none left. */
+static const char *next_extent(struct arena *arena, const char **text)
+{
+        const char *from = *text;
+        if (!from)
+                return NULL;
+        const size_t length = strcspn(from, "x");
+        *text = from[length] ? from + length + 1 : NULL;
+        return arena_printf(arena, "%.*s", (int)length, from);
+}
+
+/* Does --input give a dimension a name, or a term of names? */
+static bool has_names(struct onnx_import *im, const char *shape)
+{
+        const char *extent;
+        bool found = false;
+        if (!strcmp(shape, "scalar"))
+                return false;
+        while ((extent = next_extent(im->arena, &shape)))
+                found |= is_term(extent);
+        return found;
+}
+
+/* Returns the --input option of this name, or NULL. */
+static const char *option_of(struct onnx_import *im, bytes_t name)
 {
         return name.len ? map_get(im->model->shapes, (const char *)name.data, name.len) : NULL;
+}
+
+const char *onnx_option_of(struct onnx_import *im, bytes_t name)
+{
+        const char *option = option_of(im, name);
+        return option && !has_names(im, strrchr(option, '=') + 1) ? option : NULL;
 }
 
 bool onnx_apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, const char *option)
@@ -187,6 +218,106 @@ bool onnx_apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, co
                            d->dim_value >= 0 && d->dim_value != dims[i])
                         return onnx_usage(im, "--input %s: dimension %d of the input is %" PRId64,
                                           onnx_option_text(im, option), i, d->dim_value);
+        }
+        return true;
+}
+
+/* ---- inputs whose dimensions an option names ---- */
+
+/* Makes a dimension of an input what the option says of it: a number or a name. */
+static bool name_dim(struct onnx_import *im, Onnx__TensorShapeProto__Dimension *d,
+                     const char *extent, const char *option)
+{
+        const char *shown = onnx_option_text(im, option);
+        int64_t number = -1;
+        const bool named = is_term(extent);
+        if (!named && (!int_parse(extent, &number) || number < 0 || number > INT32_MAX))
+                return onnx_usage(im, "--input %s: want NAME=1x3x224x224, or names of extents "
+                                      "without the letter x, as in NAME=Nx3",
+                                  shown);
+        if (named && !text_is_identifier(extent) &&
+            dim_equal(onnx_bound_dim(im, extent, strlen(extent), 0), DIM_NONE))
+                return onnx_usage(im, "--input %s: want names of extents, or terms (+ - * /) over "
+                                      "names that --dim binds",
+                                  shown);
+        if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE &&
+            d->dim_value >= 0)
+                return (!named && number == d->dim_value) ||
+                       onnx_usage(im, "--input %s: a dimension of the input is %" PRId64, shown,
+                                  d->dim_value);
+        if (d->value_case == ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM &&
+            d->dim_param.len) {
+                const char *symbol = (const char *)d->dim_param.data, *origin =
+                        arena_printf(im->arena, "--input %s", shown);
+                const size_t length = d->dim_param.len;
+                struct onnx_binding *b = map_get(im->model->dims, symbol, length);
+                if (named && ((b && b->term && !strcmp(b->term, extent)) ||
+                              (strlen(extent) == length && !memcmp(extent, symbol, length))))
+                        return true;
+                if (!bind(im, symbol, length, named ? 0 : number, named ? 0 : number, origin))
+                        return false;
+                b = map_get(im->model->dims, symbol, length);
+                b->term = named ? extent : b->term;
+                return true;
+        }
+        d->value_case = named ? ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_PARAM
+                              : ONNX__TENSOR_SHAPE_PROTO__DIMENSION__VALUE_DIM_VALUE;
+        if (named)
+                d->dim_param = onnx_bytes(extent);
+        else
+                d->dim_value = number;
+        return true;
+}
+
+/* Returns a shape of `rank` dimensions of which nothing is known. */
+static Onnx__TensorShapeProto *open_shape(struct onnx_import *im, size_t rank)
+{
+        Onnx__TensorShapeProto *shape = ARENA_NEW(im->arena, Onnx__TensorShapeProto);
+        onnx__tensor_shape_proto__init(shape);
+        shape->n_dim = rank;
+        shape->dim = arena_array(im->arena, rank, sizeof *shape->dim);
+        for (size_t i = 0; i < rank; i++) {
+                shape->dim[i] = ARENA_NEW(im->arena, Onnx__TensorShapeProto__Dimension);
+                onnx__tensor_shape_proto__dimension__init(shape->dim[i]);
+        }
+        return shape;
+}
+
+/* Makes the dimensions of an input what the option says of them, as if the file did. */
+static bool name_dims(struct onnx_import *im, const Onnx__ValueInfoProto *v, const char *option)
+{
+        const char *given = strrchr(option, '=') + 1, *shape = given, *extent;
+        Onnx__TypeProto__Tensor *t = v->type->tensor_type;
+        size_t rank = 0;
+        while (next_extent(im->arena, &shape))
+                rank++;
+        if (rank > RANK_MAX)
+                return onnx_usage(im, "--input %s: rank %zu, at most %d are supported",
+                                  onnx_option_text(im, option), rank, RANK_MAX);
+        if (!t->shape)
+                t->shape = open_shape(im, rank);
+        if (t->shape->n_dim != rank)
+                return onnx_usage(im, "--input %s: the input has rank %zu",
+                                  onnx_option_text(im, option), t->shape->n_dim);
+        for (size_t i = 0; (extent = next_extent(im->arena, &given)); i++)
+                if (!name_dim(im, t->shape->dim[i], extent, option))
+                        return false;
+        return true;
+}
+
+bool onnx_name_dims(struct onnx_import *im, const Onnx__GraphProto *g)
+{
+        for (size_t i = 0; i < g->n_input; i++) {
+                const Onnx__ValueInfoProto *v = g->input[i];
+                const char *option = option_of(im, v->name);
+                if (!option || onnx_option_of(im, v->name))
+                        continue;
+                if (!onnx_tensor_type(v) || onnx_initializer(im->scope, v->name))
+                        return onnx_usage(im, "--input %s: names of extents are for tensors that "
+                                              "are inputs",
+                                          onnx_option_text(im, option));
+                if (!name_dims(im, v, option))
+                        return false;
         }
         return true;
 }

@@ -20,8 +20,11 @@ struct onnx_list_type onnx_list_type(const Onnx__ValueInfoProto *v);
 /* Returns the initializer of this name, or NULL. */
 const struct onnx_entry *onnx_initializer(const struct onnx_scope *scope, bytes_t name);
 
-/* Returns the --input option of this name, or NULL. */
+/* Returns the --input option of this name that is a shape of numbers, or NULL. */
 const char *onnx_option_of(struct onnx_import *im, bytes_t name);
+/* Gives dimensions of inputs the names that --input has in place of numbers, as in x=Nx3, as if the
+ * file had them. Returns false after an error. */
+bool onnx_name_dims(struct onnx_import *im, const Onnx__GraphProto *g);
 /* Applies an option --input: the given shape must fit the declared one, and binds its symbols. */
 bool onnx_apply_option(struct onnx_import *im, const Onnx__ValueInfoProto *v, const char *option);
 /* Checks that every --dim and --input names something of the graph. */

@@ -109,6 +109,18 @@ static bool combine(struct search *s, enum opcode code, struct amount x, struct 
         }
 }
 
+/* Makes amounts the truth values of their comparison with 0. */
+static bool of_truths(struct search *s, enum opcode code, struct amount *a, int count)
+{
+        for (int i = 0; i < count; i++) {
+                struct amount z;
+                if (!combine(s, code, a[i], amount_of(0), &z))
+                        return false;
+                a[i] = z;
+        }
+        return true;
+}
+
 static bool of_two(struct search *s, const struct op *op, struct amount *a, int *count)
 {
         struct amount y[AMOUNTS_MAX];
@@ -270,8 +282,11 @@ static bool of_op(struct search *s, const struct op *op, struct amount *a, int *
                 return true;
         case OP_reshape: return find(s, op_operand(op, 0), a, count);
         case OP_cast:
-                return op_result(op)->type->element != E_BOOL &&
-                       find(s, op_operand(op, 0), a, count);
+                return find(s, op_operand(op, 0), a, count) &&
+                       (op_result(op)->type->element != E_BOOL || of_truths(s, OP_ne, a, *count));
+        case OP_not:
+                return op_result(op)->type->element == E_BOOL &&
+                       find(s, op_operand(op, 0), a, count) && of_truths(s, OP_eq, a, *count);
         case OP_concat: return of_concat(s, op, a, count);
         case OP_slice: return of_slice(s, op, a, count);
         case OP_gather: return of_gather(s, op, a, count);
