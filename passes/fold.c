@@ -12,8 +12,8 @@
  * it is small shape arithmetic; the result of an element-wise operation on constants, some of them
  * spread by broadcasts (weights times scales, tables of indices), becomes a constant. (Where all
  * are spread alike, simplify moves the broadcast behind the operation.) A value without elements
- * becomes a constant, whatever makes it. */
-#include "passes/pass.h"
+ * becomes a constant, whatever makes it. What several operations make together: fold_groups.c. */
+#include "passes/fold.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -383,5 +383,5 @@ static int fold_region(struct region *region, struct pass_context *context)
 
 int pass_fold(struct function *f, struct pass_context *context)
 {
-        return fold_region(&f->body, context);
+        return fold_groups(&f->body, context) + fold_region(&f->body, context);
 }

@@ -36,6 +36,8 @@
 
 #include <string.h>
 
+#include "passes/fold.h"
+
 struct rule {
         const char *name, *algebra;
         enum opcode code;               /* The root of the pattern is this operation. */
@@ -246,7 +248,8 @@ static int simplify(struct function *f, tensor_pass pass, struct pass_context *c
         index_rules(s.range);
         for (int i = 0; i < RULE_COUNT + ELEMENTWISE_COUNT; i++)
                 s.allowed[i] = allowed(rule_number(i), pass, context);
-        int total = 0;
+        /* Rules ask whether weights are constants, not whether they are made of constants. */
+        int total = s.all ? fold_groups(&f->body, context) : 0;
         for (int round = 0; round < 8 && !s.endless; round++) {
                 int rewrites = simplify_region(&f->body, &s);
                 if (!rewrites)

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: MIT
+"""Times small networks of kinds that the zoo lacks, beside onnxruntime: docs/measurements/kinds.md.
+
+    build/venv/bin/python test/bench/kinds.py [--dnncc=PATH,..] [--target=T] [--rounds=N] [KIND..]
+
+Several compilers are timed in turns, so that a change is measured in one run. A figure is the least of all rounds, of one thread.
+"""
+import argparse
+import pathlib
+import re
+import subprocess
+import tempfile
+import time
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+HERE = pathlib.Path(__file__).resolve().parent
+KINDS = {}
+
+
+def kind(function):
+    KINDS[function.__name__] = function
+    return function
+
+
+class Network:
+    def __init__(self):
+        self.nodes, self.constants, self.random = [], [], np.random.default_rng(0)
+
+    def constant(self, array):
+        self.constants.append(numpy_helper.from_array(np.asarray(array), f"c{len(self.constants)}"))
+        return self.constants[-1].name
+
+    def normal(self, *shape, scale=0.05):
+        return self.constant(self.random.standard_normal(shape, np.float32) * np.float32(scale))
+
+    def op(self, operator, *operands, outputs=1, **attributes):
+        names = [f"v{len(self.nodes)}_{k}" for k in range(outputs)]
+        self.nodes.append(helper.make_node(operator, operands, names, **attributes))
+        return names[0] if outputs == 1 else names
+
+    def save(self, path, shape, y):
+        ports = [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape), helper.make_tensor_value_info(y, TensorProto.FLOAT, None)]
+        graph = helper.make_graph(self.nodes, path.stem, ports[:1], ports[1:], self.constants)
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), path)
+
+
+def standardized(g, x, channels, out, kernel, stride=1, groups=1):
+    """a convolution whose weights the graph standardizes"""
+    fan = channels // groups * kernel ** 2
+    w = g.normal(out, channels // groups, kernel, kernel)
+    less = g.op("Sub", w, g.op("ReduceMean", w, axes=[1, 2, 3]))
+    variance = g.op("ReduceMean", g.op("Mul", less, less), axes=[1, 2, 3])
+    w = g.op("Div", less, g.op("Sqrt", g.op("Add", variance, g.constant(np.float32(1e-5)))))
+    w = g.op("Mul", w, g.op("Mul", g.normal(out, 1, 1, 1, scale=1), g.constant(np.float32(fan ** -0.5))))
+    return g.op("Conv", x, w, g.normal(out), kernel_shape=[kernel] * 2, strides=[stride] * 2, pads=[kernel // 2] * 4, group=groups)
+
+
+@kind
+def weight_standardization(g):
+    """14 blocks of three convolutions, 27 M parameters, each tensor of weights standardized by the graph (as eca_nfnet_l0 and BiT)"""
+    width, x = 256, standardized(g, "x", 3, 256, 3, 2)
+    for block in range(14):
+        stride = 2 if block in (3, 6, 8) else 1
+        out = width * stride
+        y = standardized(g, g.op("Relu", x), width, out // 4, 1)
+        y = standardized(g, g.op("Relu", y), out // 4, out // 4, 3, stride, out // 64 if block % 2 else 1)
+        y = standardized(g, g.op("Relu", y), out // 4, out, 1)
+        if stride == 2:
+            x = standardized(g, g.op("AveragePool", x, kernel_shape=[2, 2], strides=[2, 2]), width, out, 1)
+        x, width = g.op("Add", x, g.op("Mul", y, g.constant(np.float32(0.2)))), out
+    x = g.op("Flatten", g.op("GlobalAveragePool", g.op("Relu", x)))
+    return [1, 3, 64, 64], g.op("Gemm", x, g.normal(1000, width), g.normal(1000), transB=1)
+
+
+def dnncc_time(dnncc, target, model):
+    """milliseconds of the fastest run that --bench measured"""
+    done = subprocess.run([dnncc, model, f"--target={target}", "--weights=file", "--bench=1", "-o", model.with_suffix(".c")], capture_output=True, text=True)
+    found = re.search(r"median +([\d.]+) (us|ms|s) +p5 ([\d.]+) (us|ms|s)", done.stdout + done.stderr)
+    if not found:
+        raise SystemExit(done.stderr)
+    return float(found.group(3)) * {"us": 1e-3, "ms": 1, "s": 1e3}[found.group(4)]
+
+
+def peer_time(model, shape):
+    """milliseconds of onnxruntime's fastest run within a second"""
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(model, options, ["CPUExecutionProvider"])
+    feeds, least, end = {"x": np.random.default_rng(1).standard_normal(shape, np.float32)}, float("inf"), time.monotonic() + 1
+    while time.monotonic() < end:
+        start = time.perf_counter()
+        session.run(None, feeds)
+        least = min(least, time.perf_counter() - start)
+    return 1e3 * least
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--dnncc", default=str(HERE.parents[1] / "build" / "dnncc"))
+    parser.add_argument("--target", default="native")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("kinds", nargs="*", metavar="KIND", choices=[[], *KINDS], help=", ".join(KINDS))
+    options = parser.parse_args()
+    compilers = options.dnncc.split(",")
+    for name in options.kinds or KINDS:
+        with tempfile.TemporaryDirectory() as folder:
+            model, g = pathlib.Path(folder) / f"{name}.onnx", Network()
+            shape, y = KINDS[name](g)
+            g.save(model, shape, y)
+            rounds = [[*(dnncc_time(d, options.target, model) for d in compilers), peer_time(model, shape)] for _ in range(options.rounds)]
+            *ours, peer = (min(times) for times in zip(*rounds))
+            print(f"{name:28}", " ".join(f"{ms:9.3f} ms ({peer / ms:.2f})" for ms in ours), f" onnxruntime {peer:.3f} ms", flush=True)
+
+
+if __name__ == "__main__":
+    main()
