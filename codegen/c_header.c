@@ -363,7 +363,9 @@ static void put_footprint(struct c_writer *w)
 {
         if (w->machine || w->level_count > 1 || target_has_wide_registers(w->target))
                 return;
-        const struct footprint f = footprint_program(w->p, w->target);
+        const struct footprint f = footprint_program(
+                &(struct footprint_of){ w->p, w->target,
+                                        w->options->weights != PRINT_WEIGHTS_FILE });
         int64_t constants = 0;
         for (size_t i = 0; i < w->constant_count; i++)
                 constants += loop_buffer_bytes(w->constants[i].buffer);

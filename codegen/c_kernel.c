@@ -4,6 +4,7 @@
 
 #include <string.h>
 
+#include "codegen/inside.h"
 #include "codegen/targets.h"
 #include "ir/loop/loop_grid.h"
 
@@ -254,6 +255,13 @@ static void put_store(struct c_writer *w, const struct loop_stmt *s)
         put_stored(w, loop_buffer_root(s->buffer, NULL), s->b);
 }
 
+struct loop_buffer *c_inside(const struct c_writer *w, const struct loop_function *f, int i)
+{
+        return w->dialect->is_device || w->options->weights == PRINT_WEIGHTS_FILE
+                       ? NULL
+                       : inside_constant(w->p, f, i);
+}
+
 struct call_number { const struct loop_stmt *wanted; int before; bool found; };
 
 static void count_call(struct loop_stmt *s, void *context)
@@ -273,10 +281,13 @@ int c_call_number(const struct c_writer *w, const struct loop_stmt *call)
 static void put_kernel_call(struct c_writer *w, const struct loop_stmt *s)
 {
         struct loop_function *f = s->function;
-        bool can_fail = c_can_fail(f) || w->dialect->call;
+        bool can_fail = c_can_fail(f) || w->dialect->call, any = false;
         c_put(w, "%s%s(", can_fail ? "status = " : "", c_use(w, f));
         for (int i = 0; i < f->buffer_count; i++) {
-                c_put(w, "%s%s", i ? "," C_SOFT : "", c_use(w, s->buffers[i]));
+                if (c_inside(w, f, i))
+                        continue;
+                c_put(w, "%s%s", any ? "," C_SOFT : "", c_use(w, s->buffers[i]));
+                any = true;
                 if (s->offsets && s->offsets[i]) {
                         c_put(w, " +" C_SOFT);
                         c_operand(w, s->offsets[i], C_SUM);
@@ -439,11 +450,22 @@ bool c_can_fail(const struct loop_function *f)
 void c_unused(struct c_writer *w, const struct loop_function *f, int scalars)
 {
         for (int i = 0; i < f->buffer_count; i++)
-                if (!c_name(w, f->buffers[i])->used)
+                if (!c_name(w, f->buffers[i])->used && !c_inside(w, f, i))
                         c_line(w, "(void)%s;", c_name(w, f->buffers[i])->text);
         for (int i = 0; i < scalars; i++)
                 if (!c_name(w, f->scalars[i])->used)
                         c_line(w, "(void)%s;", c_name(w, f->scalars[i])->text);
+}
+
+/* Prints pointers to the constants that the kernel names itself, where it uses them. */
+static void put_inside(struct c_writer *w, const struct loop_function *f)
+{
+        for (int i = 0; i < f->buffer_count; i++) {
+                const struct loop_buffer *constant = c_inside(w, f, i), *b = f->buffers[i];
+                if (constant && c_name(w, b)->used)
+                        c_line(w, "const %s *const %s = %s;", c_memory_type(w, b->element),
+                               c_name(w, b)->text, c_use(w, constant));
+        }
 }
 
 /* The body is printed into a text of its own, because only then it is known which parameters are
@@ -459,6 +481,7 @@ void c_body(struct c_writer *w, struct loop_function *f, const char *last)
         c_line(w, "{");
         w->indent = 1;
         c_unused(w, f, f->scalar_count);
+        put_inside(w, f);
         if (body.length)
                 text_add_bytes(w->out, body.data, body.length);
         if (last)
@@ -504,11 +527,15 @@ void c_kernel_comment(struct c_writer *w, const struct loop_function *f)
 
 void c_parameters(struct c_writer *w, const struct loop_function *f)
 {
+        bool any = false;
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *b = f->buffers[i];
-                c_put(w, "%s%s%s *%s%s", i ? "," C_SOFT : "",
+                if (c_inside(w, f, i))
+                        continue;
+                c_put(w, "%s%s%s *%s%s", any ? "," C_SOFT : "",
                       b->access == ACCESS_IN ? "const " : "", c_memory_type(w, b->element),
                       b->alias_class == 0 ? w->dialect->restricted : "", c_name(w, b)->text);
+                any = true;
         }
         for (int i = 0; i < f->scalar_count; i++)
                 c_put(w, "%s%s %s", i || f->buffer_count ? "," C_SOFT : "",

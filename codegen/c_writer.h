@@ -408,6 +408,8 @@ void c_statement(struct c_writer *w, const struct loop_stmt *s);
 /* Returns how many calls of kernels come before this one in all mains; NULL: how many there are. */
 int c_call_number(const struct c_writer *w, const struct loop_stmt *call);
 void c_kernels(struct c_writer *w, struct text *out);     /* Prints all kernels of the level. */
+/* Returns the constant that kernel f names itself as its i-th buffer (inside.h), or NULL. */
+struct loop_buffer *c_inside(const struct c_writer *w, const struct loop_function *f, int i);
 /* Prints (void) statements for parameters that f's text, printed before, does not mention, for the
  * first `scalars` scalars. */
 void c_unused(struct c_writer *w, const struct loop_function *f, int scalars);

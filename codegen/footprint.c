@@ -9,7 +9,9 @@
 #include <stdlib.h>
 
 #include "base/store.h"
+#include "codegen/inside.h"
 #include "cost/code.h"
+#include "ir/loop/loop_build.h"
 
 enum {
         /* bytes of code */
@@ -18,7 +20,7 @@ enum {
         CODE_CALL = 16, CODE_RUN = 80,  /* of run: for each call, and for its checks */
         CODE_STEP = 360, CODE_PLACE = 14,       /* of begin and step, and for each call of a step */
         /* words of stack */
-        STACK_PARAMETER = 8, STACK_FUNCTION = 3, STACK_RUN = 12,
+        STACK_PARAMETER = 8, STACK_CONSTANT = 1, STACK_FUNCTION = 3, STACK_RUN = 12,
         STACK_STEP = 16,                /* of step, or of run around it */
         STACK_LIBRARY = 20              /* what compilers call: floats, divisions */
 };
@@ -119,7 +121,16 @@ static int64_t code_of(const struct loop_function *f, const struct target *t, co
                CODE_STATEMENT * w->statements + CODE_LIBRARY * w->calls + CODE_FUNCTION;
 }
 
-struct footprint footprint_function(const struct loop_function *f, const struct target *t)
+/* Returns how many constants f names itself. */
+static int count_inside(const struct footprint_of *of, const struct loop_function *f)
+{
+        int count = 0;
+        for (int i = 0; i < f->buffer_count && of->named; i++)
+                count += inside_constant(of->p, f, i) != NULL;
+        return count;
+}
+
+struct footprint footprint_function(const struct footprint_of *of, const struct loop_function *f)
 {
         struct walk w = { .arena = arena_new(), .count = loop_number_variables(f) };
         const size_t count = (size_t)w.count + 1;
@@ -128,26 +139,30 @@ struct footprint footprint_function(const struct loop_function *f, const struct 
         w.words = arena_array(w.arena, count, sizeof *w.words);
         count_block(&w, f->body);
         const int64_t live = most_live(&w);
+        const int inside = count_inside(of, f);
         struct footprint found = {
-                .code = code_of(f, t, &w),
+                .code = code_of(f, of->target, &w),
                 .stack_bytes = w.arrays,
-                .stack_words = live + live / 4 +
-                               STACK_PARAMETER * (f->buffer_count + f->scalar_count) +
+                .stack_words = live + live / 4 + STACK_CONSTANT * inside +
+                               STACK_PARAMETER * (f->buffer_count + f->scalar_count - inside) +
                                STACK_FUNCTION,
         };
         arena_free(w.arena);
         return found;
 }
 
+struct calls { const struct footprint_of *of; struct footprint run; };
+
 static void add_call(struct loop_stmt *s, void *context)
 {
-        struct footprint *run = context;
+        struct calls *calls = context;
+        const struct loop_function *f = s->function;
         if (s->kind != STMT_CALL)
                 return;
-        const int64_t parameters = s->function->buffer_count + s->function->scalar_count;
-        run->code += CODE_CALL;
-        if (STACK_RUN + parameters > run->stack_words)
-                run->stack_words = STACK_RUN + parameters;
+        const int64_t parameters = f->buffer_count + f->scalar_count - count_inside(calls->of, f);
+        calls->run.code += CODE_CALL;
+        if (STACK_RUN + parameters > calls->run.stack_words)
+                calls->run.stack_words = STACK_RUN + parameters;
 }
 
 /* They are compared for a processor of 32 bits. */
@@ -156,23 +171,24 @@ static bool is_deeper(struct footprint a, struct footprint b)
         return footprint_stack(a, 4) > footprint_stack(b, 4);
 }
 
-struct launched { const struct target *target; struct footprint deepest; };
+struct launched { const struct footprint_of *of; struct footprint deepest; };
 
 static void add_launch(struct loop_stmt *s, void *context)
 {
         struct launched *launched = context;
         if (s->kind != STMT_LAUNCH || !s->in_order)
                 return;
-        const struct footprint own = footprint_function(s->function, launched->target);
+        const struct footprint own = footprint_function(launched->of, s->function);
         if (is_deeper(own, launched->deepest))
                 launched->deepest = own;
 }
 
 /* Returns what a kernel takes with the functions that its loops became. */
-static struct footprint footprint_kernel(const struct loop_function *f, const struct target *t)
+static struct footprint footprint_kernel(const struct footprint_of *of,
+                                         const struct loop_function *f)
 {
-        struct footprint own = footprint_function(f, t);
-        struct launched launched = { .target = t };
+        struct footprint own = footprint_function(of, f);
+        struct launched launched = { .of = of };
         loop_block_walk(f->body, add_launch, NULL, &launched);
         own.stack_bytes += launched.deepest.stack_bytes;
         own.stack_words += launched.deepest.stack_words;
@@ -189,20 +205,21 @@ static void add_steps(const struct loop_program *p, struct footprint *run)
         run->stack_words += STACK_STEP;
 }
 
-struct footprint footprint_program(const struct loop_program *p, const struct target *t)
+struct footprint footprint_program(const struct footprint_of *of)
 {
-        struct footprint run = { .stack_words = STACK_RUN }, deepest = { 0 };
-        for (const struct loop_function *f = p->kernels; f; f = f->next) {
-                const struct footprint own = footprint_kernel(f, t);
-                run.code += own.code;
+        struct calls calls = { of, { .stack_words = STACK_RUN } };
+        struct footprint *run = &calls.run, deepest = { 0 };
+        for (const struct loop_function *f = of->p->kernels; f; f = f->next) {
+                const struct footprint own = footprint_kernel(of, f);
+                run->code += own.code;
                 if (is_deeper(own, deepest))
                         deepest = own;
         }
-        run.code += (int64_t)CODE_RUN * p->entry_count;
-        loop_walk_mains(p, add_call, NULL, &run);
-        if (p->entries[0].record)
-                add_steps(p, &run);
-        run.stack_bytes += deepest.stack_bytes;
-        run.stack_words += deepest.stack_words + STACK_LIBRARY;
-        return run;
+        run->code += (int64_t)CODE_RUN * of->p->entry_count;
+        loop_walk_mains(of->p, add_call, NULL, &calls);
+        if (of->p->entries[0].record)
+                add_steps(of->p, run);
+        run->stack_bytes += deepest.stack_bytes;
+        run->stack_words += deepest.stack_words + STACK_LIBRARY;
+        return *run;
 }

@@ -11,11 +11,14 @@
 /* The stack is bytes + words * (bytes of a pointer). */
 struct footprint { int64_t code, stack_bytes, stack_words; };
 
-/* Returns what a kernel takes on the target, or a main without what it calls. */
-struct footprint footprint_function(const struct loop_function *f, const struct target *t);
+/* A program that is printed for a target. named: kernels may name constants themselves
+ * (inside.h). */
+struct footprint_of { const struct loop_program *p; const struct target *target; bool named; };
+/* Returns what a kernel takes, or a main without what it calls. */
+struct footprint footprint_function(const struct footprint_of *of, const struct loop_function *f);
 /* Returns what a program takes: the code of all functions; the stack of run, of the kernel with the
  * deepest one, and of what that calls. */
-struct footprint footprint_program(const struct loop_program *p, const struct target *t);
+struct footprint footprint_program(const struct footprint_of *of);
 /* Returns the bytes of stack on a machine with pointers of that many bytes. */
 static inline int64_t footprint_stack(struct footprint f, int pointer)
 {

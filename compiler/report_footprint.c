@@ -33,13 +33,20 @@ static const char *lines_of(struct arena *arena, struct part *parts, int count)
         return lines;
 }
 
+static struct footprint_of printed(const struct run *run)
+{
+        return (struct footprint_of){ run->state.program, run->context.target,
+                                      run->options.weights != WEIGHTS_FILE };
+}
+
 /* Returns a part for each kernel: its stack, or its code. */
 static struct part *kernels_of(struct run *run, bool stack, int *count)
 {
         struct part *parts = NULL;
+        const struct footprint_of of = printed(run);
         *count = 0;
         for (const struct loop_function *f = run->state.program->kernels; f; f = f->next) {
-                const struct footprint own = footprint_function(f, run->context.target);
+                const struct footprint own = footprint_function(&of, f);
                 ARENA_GROW(run->arena, parts, *count);
                 parts[(*count)++] = (struct part){
                         f->name, f->location, stack ? footprint_stack(own, POINTER) : own.code
@@ -99,7 +106,8 @@ bool report_footprint(struct run *run)
                                    run->context.target->name);
                 return false;
         }
-        const struct footprint whole = footprint_program(run->state.program, run->context.target);
+        const struct footprint_of of = printed(run);
+        const struct footprint whole = footprint_program(&of);
         check_stack(run, whole);
         check_flash(run, whole);
         return !run->diag.errors;

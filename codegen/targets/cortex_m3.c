@@ -25,7 +25,7 @@ const struct target target_cortex_m3 = {
         .doc = "Cortex-M3: products one by one, no floats",
         .base = &target_generic,
         FIRMWARE,
-        .gcc_optimize = FIRMWARE_GCC_SINGLE,
+        .gcc_optimize = FIRMWARE_GCC_SINGLE FIRMWARE_GCC_THUMB,
         .vector_registers = 12,
         .rates = &rates,
         .machine = "defined(__thumb2__) && defined(__arm__)",

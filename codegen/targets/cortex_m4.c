@@ -85,7 +85,7 @@ const struct target target_cortex_m4 = {
         .doc = "Cortex-M4: pairs of products (DSP extension)",
         .base = &target_cortex_m3,
         .rates = &rates,
-        .gcc_optimize = FIRMWARE_GCC,
+        .gcc_optimize = FIRMWARE_GCC FIRMWARE_GCC_THUMB,
         .machine = "defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && "
                    "!defined(__ARM_BIG_ENDIAN)",
         .compilers = "gcc or clang for Cortex-M4 (-mcpu=cortex-m4)",

@@ -50,6 +50,9 @@
  * it. */
 #define FIRMWARE_GCC "no-schedule-insns,no-ipa-cp,no-tree-reassoc"
 #define FIRMWARE_GCC_SINGLE FIRMWARE_GCC ",no-tree-ter"
+/* Nor must it move what does not change out of loops, which takes registers, too: Cortex-M4 14.32 M
+ * instructions of resnet8_int8, 14.51 M where gcc does so, and 0.7 KB less code. */
+#define FIRMWARE_GCC_THUMB ",no-move-loop-invariants"
 #define FIRMWARE \
         .engine = &engine_words, .integers = true, .workspace_align = 8, .vector_bytes = 4, \
         .l1_bytes = 16384, .l2_bytes = 65536, .pointers = true

@@ -132,12 +132,16 @@ static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_
                 const struct spatial *dimension = &s->spatial[d];
                 w_step /= dimension->window;
                 const bool slots = s->row_start && d == count - 2;
-                slot = slots ? emit_var(e, "slot", LOOP_TYPE(E_INDEX), s->row_start) : NULL;
+                /* The window begins in the slot: less than a slot behind where that begins. */
+                const bool within = slots && !d && s->panels == 1;
+                if (slots)
+                        slot = emit_var(e, "slot", LOOP_TYPE(E_INDEX),
+                                        within ? plus(e, x_at, s->row_start) : s->row_start);
                 struct loop_expr *k = emit_for(e, "k", number(e, 0), number(e, dimension->window));
                 struct loop_expr *along = slots ? loop_use(s->arena, slot)
                                                 : state_times(s, k, dimension->x_window,
                                                               dimension->x_pitch);
-                x_at = emit_let(e, "xi", plus(e, x_at, along));
+                x_at = emit_let(e, "xi", within ? along : plus(e, x_at, along));
                 w_at = emit_let(e, "wi", plus(e, w_at, times(e, k, w_step)));
         }
         if (at_once)

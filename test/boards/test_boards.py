@@ -62,6 +62,8 @@ def test_within(model, budget, times):
     row = boards.measure(model, "m4", "cortex-m4", (f"--max-ram={budget}",))
     assert not row.failed and row.workspace <= budget and row.instructions <= times * whole.instructions, row
     assert 0.85 < row.predicted / row.instructions < 1.4, row
+    painted, counted, bound = row.stack
+    assert painted <= 512 and counted <= 512 and bound <= 1024, row
 
 
 @pytest.mark.slow
