@@ -54,7 +54,7 @@ struct value *rewrite_add_zero(struct builder *b, struct op *op, struct pass_con
         return other_than(op, 0.0);
 }
 
-/* Joins two constants in the same spread form in one operation. */
+/* Joins two constants, spread or not, in one operation. */
 static struct value *reassociate(struct builder *b, struct op *op)
 {
         for (int i = 0; i < 2; i++) {
@@ -67,29 +67,9 @@ static struct value *reassociate(struct builder *b, struct op *op)
                                      *x = op_operand(inner->op, 1 - j);
                         if (!simplify_is_spread_constant(c) || simplify_is_spread_constant(x))
                                 continue;
-                        struct value *both;
-                        if (op_is(c, OP_broadcast) && op_is(outer, OP_broadcast)) {
-                                struct op *p = c->op, *q = outer->op;
-                                int np, nq;
-                                const int64_t *dp = op_ints(p, "dims", &np),
-                                              *dq = op_ints(q, "dims", &nq);
-                                struct value *cp = op_operand(p, 0), *cq = op_operand(q, 0);
-                                if (cp->type != cq->type || np != nq)
-                                        continue;
-                                for (int k = 0; k < np; k++)
-                                        if (dp[k] != dq[k])
-                                                return NULL;
-                                struct value *vector = build_binary(b, op->code, cp, cq);
-                                if (!vector || !value_is_constant(vector))
-                                        return NULL;
-                                both = build_broadcast(b, vector, c->type, dp);
-                        } else if (value_is_constant(c) && value_is_constant(outer)) {
-                                both = build_binary(b, op->code, c, outer);
-                        } else {
-                                continue;
-                        }
+                        struct value *both = simplify_join(b, op->code, c, outer);
                         if (!both || !simplify_is_spread_constant(both))
-                                return NULL;
+                                continue;
                         return build_binary(b, op->code, x, both);
                 }
         }

@@ -66,9 +66,80 @@ struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t
         return constant_reshaped(b->m, v->constant, rank, kept);
 }
 
+/* ---- constants in one operation ---- */
+
+/* A constant, and the dimensions that its own become, in ascending order; none is of extent 1. */
+struct spread { struct value *source; int rank; int64_t onto[RANK_MAX]; };
+
+static bool spread_of(struct builder *b, struct value *v, struct spread *s)
+{
+        dim_t dims[RANK_MAX];
+        int64_t onto[RANK_MAX];
+        struct value *source = simplify_spread_source(b, v, onto);
+        if (!source || !value_is_constant(source) || !type_is_static(source->type))
+                return false;
+        s->rank = 0;
+        for (int d = 0; d < source->type->rank; d++) {
+                if (dim_is(source->type->dims[d], 1))
+                        continue;
+                dims[s->rank] = source->type->dims[d];
+                s->onto[s->rank++] = onto[d];
+        }
+        s->source = constant_reshaped(b->m, source->constant, s->rank, dims);
+        return true;
+}
+
+/* Returns the constant with the dimensions of `wide`, which has all of its own; or NULL. */
+static struct value *widened(struct builder *b, const struct spread *s, const struct spread *wide)
+{
+        const struct type *t = wide->source->type;
+        int64_t onto[RANK_MAX];
+        double number;
+        int found = 0;
+        for (int d = 0; d < wide->rank; d++)
+                if (found < s->rank && wide->onto[d] == s->onto[found])
+                        onto[found++] = d;
+        if (found < s->rank)
+                return NULL;
+        if (s->rank == wide->rank)
+                return s->source;
+        return value_is_splat(s->source, &number)
+                       ? constant_splat(b->m, t, s->source->constant->data)
+                       : build_broadcast(b, s->source, t, onto);
+}
+
+struct value *simplify_join(struct builder *b, enum opcode code, struct value *x, struct value *y)
+{
+        struct spread a, c;
+        struct value *both = NULL;
+        if (value_is_constant(x) && value_is_constant(y)) {
+                both = build_binary(b, code, x, y);
+                return both && value_is_constant(both) ? both : NULL;
+        }
+        if (!spread_of(b, x, &a) || !spread_of(b, y, &c))
+                return NULL;
+        const struct spread *wide = a.rank < c.rank ? &c : &a;
+        struct value *first = widened(b, &a, wide), *second = widened(b, &c, wide);
+        if (first && second)
+                both = build_binary(b, code, first, second);
+        return both && value_is_constant(both)
+                       ? build_broadcast(b, both, x->type, wide->onto)
+                       : NULL;
+}
+
 /* ---- behind a contraction ---- */
 
-/* Rewrites (x + c) * d so that the scale can go on into the contraction that makes x. */
+/* Can a scale go on into the operation that makes x: a contraction, or a product by a constant? */
+static bool takes_scale(const struct value *x)
+{
+        if (!value_has_one_use(x))
+                return false;
+        return op_is(x, OP_convolve) || op_is(x, OP_dot) ||
+               (op_is(x, OP_mul) && (simplify_is_spread_constant(op_operand(x->op, 0)) ||
+                                     simplify_is_spread_constant(op_operand(x->op, 1))));
+}
+
+/* Rewrites (x + c) * d so that the scale can go on into what makes x. */
 struct value *rewrite_mul_over_add(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;
@@ -79,26 +150,11 @@ struct value *rewrite_mul_over_add(struct builder *b, struct op *op, struct pass
                         continue;
                 for (int j = 0; j < 2; j++) {
                         struct value *c = op_operand(sum->op, j), *x = op_operand(sum->op, 1 - j);
-                        if (!simplify_is_spread_constant(c) ||
-                            !(op_is(x, OP_convolve) || op_is(x, OP_dot)) || !value_has_one_use(x))
+                        if (!simplify_is_spread_constant(c) || !takes_scale(x))
                                 continue;
-                        struct value *product;
-                        if (op_is(c, OP_broadcast) && op_is(d, OP_broadcast) &&
-                            op_operand(c->op, 0)->type == op_operand(d->op, 0)->type) {
-                                int n;
-                                const int64_t *dims = op_ints(c->op, "dims", &n),
-                                              *other = op_ints(d->op, "dims", NULL);
-                                for (int k = 0; k < n; k++)
-                                        if (dims[k] != other[k])
-                                                return NULL;
-                                struct value *p = build_binary(b, OP_mul, op_operand(c->op, 0),
-                                                               op_operand(d->op, 0));
-                                if (!p || !value_is_constant(p))
-                                        return NULL;
-                                product = build_broadcast(b, p, c->type, dims);
-                        } else {
-                                product = build_binary(b, OP_mul, c, d);
-                        }
+                        struct value *product = simplify_join(b, OP_mul, c, d);
+                        if (!product)
+                                continue;
                         return build_binary(b, OP_add, build_binary(b, OP_mul, x, d), product);
                 }
         }

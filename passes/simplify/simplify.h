@@ -26,6 +26,9 @@ bool simplify_is_spread_constant(const struct value *v);
  * dimensions along which its numbers are equal (for small constants, which fold spreads: along
  * which they repeat). NULL: v is neither. */
 struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t onto[RANK_MAX]);
+/* Returns f(x, y) of two constants of one type, spread by broadcasts or not, as a constant that is
+ * spread where they are; NULL: it would be larger than both, or one is none. */
+struct value *simplify_join(struct builder *b, enum opcode code, struct value *x, struct value *y);
 /* Are x and y the same value, or constants of equal contents? A dump reads small constants back as
  * several that were one. */
 bool simplify_same(const struct value *x, const struct value *y);
