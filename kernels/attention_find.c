@@ -204,6 +204,11 @@ static bool reduces_row(const struct attention *a, const struct value *v, const 
                (enum reducer)op_int(v->op, "kind") == kind;
 }
 
+static bool is_exponential(const struct value *v)
+{
+        return op_is(v, OP_exp) || op_is(v, OP_exp_flushed);
+}
+
 /* Returns the sum of the shares where these are exp(score - largest score of the row) and the
  * second product is divided by their sum; otherwise NULL. Where all scores of a row may be -inf,
  * the largest score is clamped to the lowest finite number and the sum to at least 1, so that the
@@ -211,7 +216,7 @@ static bool reduces_row(const struct attention *a, const struct value *v, const 
 static struct value *find_sum(const struct attention *a)
 {
         const struct op *power = a->shares->op;
-        const struct value *x = power->code == OP_exp ? op_operand(power, 0) : NULL;
+        const struct value *x = is_exponential(a->shares) ? op_operand(power, 0) : NULL;
         if (!x || !op_is(x, OP_sub) || op_operand(x->op, 0) != a->scores || !a->per_row)
                 return NULL;
         struct value *largest = spread_of(a, op_operand(x->op, 1)), *inverse = reshaped(a->per_row);
@@ -236,7 +241,7 @@ static struct value *find_powers(const struct attention *a)
         struct value *powers = times || op_is(a->shares, OP_div) ? op_operand(a->shares->op, 0)
                                                                  : NULL;
         const struct value *x =
-                powers && op_is(powers, OP_exp) ? op_operand(powers->op, 0) : NULL;
+                powers && is_exponential(powers) ? op_operand(powers->op, 0) : NULL;
         if (!x || !op_is(x, OP_sub) || op_operand(x->op, 0) != a->scores)
                 return NULL;
         struct value *largest = spread_of(a, op_operand(x->op, 1)),

@@ -264,7 +264,7 @@ static struct loop_expr *load(struct block *b, const struct emit_place *place, s
 
 static struct loop_expr *exponential(struct block *b, struct loop_expr *x)
 {
-        return emit_formula(b->e, op_info[OP_exp].formula, &x, 1);
+        return emit_formula(b->e, op_info[OP_exp_flushed].formula, &x, 1);
 }
 
 static struct loop_expr *float_number(struct block *b, double value)

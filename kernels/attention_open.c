@@ -332,7 +332,7 @@ static void write_softmax(struct block *b)
         struct loop_expr *x = each_column(b, at, number(e, 0), panels, b->panel, &place);
         x = minus(e, x, loop_use(e->arena, best));
         emit_store(e, b->scores.buffer, place,
-                   emit_formula(e, op_info[OP_exp].formula, &x, 1));
+                   emit_formula(e, op_info[OP_exp_flushed].formula, &x, 1));
         emit_end(e);
         emit_end(e);
         struct loop_variable *sum = emit_var(e, "sum", LOOP_TYPE(E_F32), float_number(b, 0));

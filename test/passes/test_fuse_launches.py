@@ -16,7 +16,7 @@ import dnncc  # noqa: E402
 
 CHANNELS = 768
 # without it
-PASSES = ("simplify,fold,cse,dce,peel,precision,layout,simplify,fold,cse,requantize,dce,hoist,winograd,fuse,offload,schedule,strips,attention,prologues,stream,siblings,"
+PASSES = ("simplify,fold,cse,dce,peel,precision,layout,simplify,fold,cse,requantize,dce,hoist,winograd,shares,fuse,offload,schedule,strips,attention,prologues,stream,siblings,"
           "lower,vectorize,jam,grid,contract,parallelize,legalize,merge,registers,arrange,detach,join,plan,prune,outline,keep")
 
 

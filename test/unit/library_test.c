@@ -163,6 +163,36 @@ static void test_exp_share(void **state)
         harness_close(&h);
 }
 
+/* of numbers up to 0 alone; below -80 (-700) it is 0, and nothing above that is below the normal numbers */
+static void test_exp_flushed(void **state)
+{
+        (void)state;
+        enum { COUNT = 200000 };
+        static const struct unary exponential = { "exp_flushed", expl };
+        struct harness h;
+        harness_open(&h);
+        for (int e = E_F32; e <= E_F64; e++) {
+                const double least = e == E_F32 ? -80 : -700;
+                const char *const names[] = { "exp_flushed", "exp_flushed_fused" };
+                struct column in;
+                column_new(&h, &in, (enum element)e, COUNT);
+                random_state = 88172645463325252u;
+                for (size_t i = 0; i < COUNT; i++)
+                        set_number(&in, i, i < 2 ? (double)i * least : random_between(least, 0));
+                current = &exponential;
+                const double others[] = { least * 1.000001, 2 * least, -1e30, (double)-INFINITY,
+                                          -0.0, (double)NAN, -(double)NAN };
+                for (int k = 0; k < 2 && loop_library_find(h.library, names[k], (enum element)e); k++) {
+                        check_distance(&h, names[k], &in, 1, COUNT, current_exact);
+                        struct column ends = in;
+                        check_ends(&h, names[k], &ends, others, sizeof others / sizeof *others);
+                        for (size_t i = 0; i < COUNT; i++)
+                                set_number(&in, i, i < 2 ? (double)i * least : random_between(least, 0));
+                }
+        }
+        harness_close(&h);
+}
+
 static void test_unary_f32(void **state)
 {
         (void)state;
@@ -273,7 +303,7 @@ int main(int argc, char **argv)
         verbose = argc > 1;
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_every_bound_is_stated),
-                cmocka_unit_test(test_exp_negative), cmocka_unit_test(test_exp_share), cmocka_unit_test(test_unary_f32),
+                cmocka_unit_test(test_exp_negative), cmocka_unit_test(test_exp_share), cmocka_unit_test(test_exp_flushed), cmocka_unit_test(test_unary_f32),
                 cmocka_unit_test(test_unary_f64),
                 cmocka_unit_test(test_pow),
                 cmocka_unit_test(test_rem),
