@@ -9,6 +9,7 @@
  * The compiler knows nothing of this state: a function that is not inlined keeps its arithmetic
  * between the two calls. Every thread has a state of its own, so tasks do the same. */
 #include "codegen/c_writer.h"
+#include "ir/loop/loop_build.h"
 
 /* This is printed for programs of a target with such a register. */
 static const char top[] =
@@ -61,13 +62,29 @@ void c_flush_reserve(struct c_writer *w)
                 names_reserve(w->globals, "control");
 }
 
+static void find_float_vector(struct loop_expr *e, void *found)
+{
+        *(bool *)found |= e->type.lanes > 1 && e->type.element == E_F32;
+}
+
+/* Does the level compute with vectors of f32 on a target that flushes denormal numbers there? */
+static bool has_flushed_vectors(const struct c_level *level)
+{
+        bool found = false;
+        if (!target_flushes(level->target))
+                return false;
+        for (const struct loop_function *k = level->p->kernels; k && !found; k = k->next)
+                loop_block_walk(k->body, NULL, find_float_vector, &found);
+        return found;
+}
+
 void c_flush_rules(struct c_writer *w)
 {
         if (flushes(w))
                 text_add(w->out, " *\n * Denormal numbers count as 0 in it; the processor's state "
                                  "is the caller's again when it returns.\n");
         for (int i = 0; i < w->level_count && !flushes(w); i++)
-                if (target_flushes(w->levels[i].target))
+                if (has_flushed_vectors(&w->levels[i]))
                         text_add(w->out, " *\n * Denormal numbers count as 0 in vectors of %s.\n",
                                  w->levels[i].target->name);
 }

@@ -164,8 +164,12 @@ static double instructions_of(const struct code *c, const struct loop_expr *e, i
                     (e->args[0]->op == LOOP_MUL || e->args[1]->op == LOOP_MUL))
                         return rate_code_accumulate(t) - rate_code_operation(t);
                 break;
+        case LOOP_SPLAT:                /* Products take single floats as they are. */
+                return element_is_float(element) ? 0 : rate_code_operation(t);
         default: break;
         }
+        if (e->type.lanes > 1)
+                return rate_code_operation(t);
         double times = element_is_float(element) ? rate_code_float(t)
                        : words_of(e->type) > 1   ? rate_code_long(t)
                                                  : 1;
@@ -224,7 +228,7 @@ static double count_expr(const struct code *c, const struct loop_expr *e, int de
         if (c->count == COUNT_WORK)
                 return work_of_expr(c, e, depth);
         const struct capability *row = capability_of(c->target, e);
-        const bool known = row && row->cycles > 0 && row->op >= LOOP_CALL;
+        const bool known = row && row->cycles > 0 && (row->op >= LOOP_CALL || e->type.lanes > 1);
         int bits, shift;
         if (row && row->op == CAN_SATURATE)
                 return row->cycles * executes(c) +

@@ -527,6 +527,7 @@ void state_set_width(struct kernel_state *s, const struct target *target)
         s->target = target;
         s->lanes = target_lanes(target, E_F32);
         s->multiply = multiply_for(target, E_F32, E_F32, false);
+        s->has_fma = target_has_fma(target);
 }
 
 bool state_begin(struct kernel_state *s, struct emit *e, const struct region *region,
@@ -538,7 +539,6 @@ bool state_begin(struct kernel_state *s, struct emit *e, const struct region *re
                                     .op = op,
                                     .sums = op_result(op),
                                     .region = region,
-                                    .has_fma = target_has_fma(target),
                                     .rank = op_result(op)->type->rank };
         if (!op->schedule)
                 return false;

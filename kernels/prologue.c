@@ -21,7 +21,10 @@
  *
  * With no operations to compute, the same code gathers x (schedule.pack). Where the multiply
  * decodes words of bytes of x, the strip holds these as they are decoded, an element for each word,
- * and the constant around them likewise; where words are vectors, they are copied as such. */
+ * and the constant around them likewise; where words are vectors, they are copied as such. Floats
+ * of small cores are copied in vectors, too, and rows of positions that lie side by side at
+ * once. */
+#include "ir/target/engine.h"
 #include "ir/tensor/packed_multiply.h"
 #include "ir/tensor/relation.h"
 #include "kernels/kernel_state.h"
@@ -51,6 +54,7 @@ struct prologue {
                                          * as many words as they are. */
         int word;                       /* Words of this many elements are copied, or decoded; 0:
                                          * elements are computed. */
+        bool plain;                     /* They are copied as the single elements that they are. */
         struct access x;                /* Words come from here. */
         struct loop_expr **index, *at;  /* This index is written, and stored at `at`. */
         /* The strip holds these columns. */
@@ -82,6 +86,23 @@ static bool find_halo(struct prologue *p, struct op *pad)
         return true;
 }
 
+/* Are elements of x floats that are multiplied on a small core? They need not be computed. */
+static bool are_plain(const struct kernel_state *s, const struct multiply *words)
+{
+        return words && element_is_float(words->sum) && words->channels == 1 &&
+               target_engine(s->target)->single_sums;
+}
+
+/* Finds where what the strip holds lies, and the words that are copied. */
+static bool find_words(struct kernel_state *s, struct prologue *p, const struct multiply *m)
+{
+        const int last = p->value->type->rank - 1;
+        if (!access_read(s->region, p->value, &p->x) || p->x.stride[last] != 1)
+                return false;
+        p->word = p->plain && p->lanes % s->lanes == 0 ? s->lanes : m->channels;
+        return true;
+}
+
 bool prologue_find(struct kernel_state *s)
 {
         struct value *x = op_operand(s->op, 0);
@@ -99,16 +120,14 @@ bool prologue_find(struct kernel_state *s)
         struct prologue *p = ARENA_NEW(s->arena, struct prologue);
         p->value = x;
         p->stored = p->lanes = type_extent(t, t->rank - 1);
-        if (copies) {
-                if (p->lanes % m->channels)
-                        return false;
-                p->word = m->channels;
-                p->stored = decodes ? p->lanes / m->channels : p->lanes;
-        }
+        p->plain = are_plain(s, words);
+        if (copies && p->lanes % m->channels)
+                return false;
+        p->stored = decodes ? p->lanes / m->channels : p->lanes;
         bool padded = emit_local(s->e, x)->inside && x->op->code == OP_pad;
         if (padded && !find_halo(p, x->op))
                 return false;
-        if (copies && (!access_read(s->region, p->value, &p->x) || p->x.stride[t->rank - 1] != 1))
+        if ((copies || p->plain) && !find_words(s, p, m) && copies)
                 return false;
         s->decoded = decodes;
         s->prologue = p;
@@ -270,22 +289,82 @@ static bool write_vector(struct kernel_state *s, int rows, int columns)
         return state_write_vector(s, &v, s->xs, p->at);
 }
 
-/* Writes the words of one position, at `at`. */
-static void write_words(struct kernel_state *s, struct loop_expr **index, struct loop_expr *at)
+static struct loop_buffer *words_buffer(struct kernel_state *s)
 {
-        struct prologue *p = s->prologue;
+        return s->slots ? s->slots->buffer : emit_parameter(s->e, s->prologue->x.value);
+}
+
+/* Returns where the words of one position begin. */
+static struct loop_expr *words_start(struct kernel_state *s, struct loop_expr *const *index)
+{
+        const struct prologue *p = s->prologue;
         struct emit *e = s->e;
         struct loop_expr *from = access_start(e, &p->x);
         if (s->slots)
                 from = plus(e, from, times(e, p->slot, s->slot));
         for (int d = 0; d + 1 < s->rank; d++)
                 from = plus(e, from, state_times(s, index[d], p->x.stride[d], p->x.pitch[d]));
-        struct loop_buffer *x = s->slots ? s->slots->buffer : emit_parameter(e, p->x.value);
+        return from;
+}
+
+/* Copies elements from..to of what begins at `start`, `by` at a time. */
+static void copy_plain(struct kernel_state *s, struct loop_expr *start, struct loop_expr *from,
+                       struct loop_expr *to, int by, struct loop_expr *at)
+{
+        struct emit *e = s->e;
+        struct loop_expr *i = emit_for(e, "word", from, to);
+        emit_loop(e, by, false);
+        struct loop_expr *x = plus(e, start, i);
+        emit_store(e, s->xs, plus(e, at, i),
+                   by > 1 ? loop_load_vector(s->arena, words_buffer(s), x, by, NULL)
+                          : loop_load(s->arena, words_buffer(s), x));
+        emit_end(e);
+}
+
+/* Writes the words of one position, at `at`. */
+static void write_words(struct kernel_state *s, struct loop_expr **index, struct loop_expr *at)
+{
+        struct prologue *p = s->prologue;
+        struct emit *e = s->e;
+        struct loop_expr *from = words_start(s, index);
+        if (p->plain) {
+                copy_plain(s, from, number(e, 0), number(e, p->lanes), p->word, at);
+                return;
+        }
         struct loop_expr *word = emit_for(e, "word", number(e, 0), number(e, p->lanes / p->word));
         emit_store(e, s->xs, plus(e, at, times(e, word, s->decoded ? 1 : p->word)),
-                   state_decoded(s, &s->multiply->x, x, plus(e, from, times(e, word, p->word)),
-                                 1));
+                   state_decoded(s, &s->multiply->x, words_buffer(s),
+                                 plus(e, from, times(e, word, p->word)), 1));
         emit_end(e);
+}
+
+/* Do the positions of a row lie side by side, in memory as in the strip? */
+static bool is_dense(const struct kernel_state *s)
+{
+        const struct prologue *p = s->prologue;
+        const struct side *side = &p->sides[s->spatial_count - 1];
+        const int last = s->rank - 2;
+        return p->plain && p->word && s->rank == s->spatial_count + 3 &&
+               (!side->close || side->stride == 1) && access_is_known(&p->x, last) &&
+               p->x.stride[last] == p->lanes;
+}
+
+/* Copies positions from..to of a row, the first of them to `at`. */
+static void write_dense(struct kernel_state *s, struct loop_expr **index, struct loop_expr *from,
+                        struct loop_expr *to, struct loop_expr *at)
+{
+        struct prologue *p = s->prologue;
+        struct emit *e = s->e;
+        const int last = s->rank - 2;
+        index[last] = side_index(s, &p->sides[s->spatial_count - 1], from);
+        struct loop_expr *start = emit_let(e, "from", words_start(s, index)),
+                         *count = times(e, minus(e, to, from), p->lanes), *whole = count;
+        if (p->lanes % s->lanes)
+                whole = emit_let(e, "whole",
+                                 minus(e, count, emit_op_int(e, LOOP_REM, count, s->lanes)));
+        copy_plain(s, start, number(e, 0), whole, s->lanes, at);
+        if (whole != count)
+                copy_plain(s, start, whole, count, 1, at);
 }
 
 /* Writes one position, at `at`; `index` is its index but for the last spatial dimensions. */
@@ -317,6 +396,9 @@ static bool write_position(struct kernel_state *s, struct loop_expr **index,
         return state_vectors(s, p->lanes, &p->part, 1, 1, write_vector);
 }
 
+static bool write_row(struct kernel_state *s, int d, struct loop_expr **index, struct loop_expr *k,
+                      struct loop_expr *at);
+
 /* Writes numbers from..to of a side, the first of them at `at`: halo, computed positions, halo. */
 static bool write_side(struct kernel_state *s, int d, struct loop_expr **index,
                        struct loop_expr *from, struct loop_expr *to, struct loop_expr *at)
@@ -331,24 +413,39 @@ static bool write_side(struct kernel_state *s, int d, struct loop_expr **index,
         struct loop_expr *end = after ? minimum(e, to, number(e, side->low + side->made)) : to;
         if (before)
                 fill(s, at, times(e, minus(e, minimum(e, begin, to), from), unit));
-        struct loop_expr *k = emit_for(e, last ? "column" : "row", begin, end);
-        struct loop_expr *here = emit_let(e, "at", plus(e, at, times(e, minus(e, k, from), unit)));
-        if (!last)
-                index[2 + d] = side_index(s, side, k);
-        if (!last && s->slots)
-                p->slot = emit_let(e, "slot",
-                                   emit_op_int(e, LOOP_REM,
-                                               plus(e, index[2 + d], number(e, s->slot_first)),
-                                               s->slots->kept));
-        bool good = last ? write_position(s, index, k, here)
-                         : write_side(s, d + 1, index, p->first_column, p->end_column, here);
-        emit_end(e);
+        bool good = true;
+        if (last && is_dense(s)) {
+                struct loop_expr *start = before ? emit_let(e, "begin", begin) : begin;
+                write_dense(s, index, start, end,
+                            plus(e, at, times(e, minus(e, start, from), unit)));
+        } else {
+                struct loop_expr *k = emit_for(e, last ? "column" : "row", begin, end);
+                struct loop_expr *here =
+                        emit_let(e, "at", plus(e, at, times(e, minus(e, k, from), unit)));
+                good = last ? write_position(s, index, k, here) : write_row(s, d, index, k, here);
+                emit_end(e);
+        }
         if (after) {
                 begin = emit_let(e, "behind", maximum(e, from, end));
                 fill(s, plus(e, at, times(e, minus(e, begin, from), unit)),
                      times(e, minus(e, to, begin), unit));
         }
         return good;
+}
+
+/* Writes row k of side d, at `at`. */
+static bool write_row(struct kernel_state *s, int d, struct loop_expr **index, struct loop_expr *k,
+                      struct loop_expr *at)
+{
+        struct prologue *p = s->prologue;
+        struct emit *e = s->e;
+        index[2 + d] = side_index(s, &p->sides[d], k);
+        if (s->slots)
+                p->slot = emit_let(e, "slot",
+                                   emit_op_int(e, LOOP_REM,
+                                               plus(e, index[2 + d], number(e, s->slot_first)),
+                                               s->slots->kept));
+        return write_side(s, d + 1, index, p->first_column, p->end_column, at);
 }
 
 /* Finds the columns that the tiles of a row read. */

@@ -304,8 +304,9 @@ struct schedule packed_choose(const struct op *op, const struct schedule_machine
                                  .images = !op_is_static(op),
                                  .best = schedule_preset(SCHEDULE_registers).registers };
         struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
-        try_width(&search, s, flattens);
         const struct target *wide = machine->target->wide;
+        if (work.multiply || !wide)
+                try_width(&search, s, flattens);
         const struct packed_work longer = wide ? packed_work_of(op, wide) : work;
         if (wide && longer.multiply && contract_fits_width(op, wide)) {
                 s.wide = 1;

@@ -2,7 +2,8 @@
 /* Cortex-M55: vectors of 128 bits (MVE). A word is sixteen bytes in a vector register; all of its
  * products are added to one sum in a general register (vmladava).
  *
- * gcc makes no vectors of its own: those of floats flush denormal numbers to zero. */
+ * Contractions of floats, and loops over them, are in vectors of four lanes, which flush denormal
+ * numbers to zero; not under --exact. So gcc makes no vectors of its own. */
 #include "codegen/targets/firmware.h"
 #include "codegen/targets/mve.h"
 
@@ -53,10 +54,10 @@ static const struct rates rates = { FIRMWARE_RATES,
 /* ---- four lanes, of channels that are computed apart ---- */
 
 static const struct c_spelling wide_spellings[] = {
-        MVE_INTEGERS(I32, "int32x4_t", "s32"), OP(NEG, I32, "vnegq_s32($0)"),
-        MVE_INTEGERS(U32, "uint32x4_t", "u32"), MVE_SAME(I32, "s32", U32, "u32"),
+        MVE_INTEGERS(I32, "i32x4", "int32x4_t", "s32"), OP(NEG, I32, "vnegq_s32($0)"),
+        MVE_INTEGERS(U32, "u32x4", "uint32x4_t", "u32"), MVE_SAME(I32, "s32", U32, "u32"),
         MVE_SAME(U32, "u32", I32, "s32"), MVE_ALL_BYTES, MVE_SATURATE, MVE_ADD_PRODUCT,
-        MATH("multiply_high", I32, "vaddq_s32(vmulhq_s32($0, $1), $2)"), { .op = CAN_END }
+        MATH("multiply_high", I32, "vaddq_s32(vmulhq_s32($0, $1), $2)"), MVE_FLOATS, { .op = CAN_END }
 };
 
 #define LANES(x_, w_) \
@@ -66,7 +67,22 @@ static const struct c_spelling wide_spellings[] = {
           .sum = E_I32, .body = "add_product", .order = ORDER_EXACT, .instructions = 2 }
 
 static const struct multiply wide_multiplies[] = {
-        LANES(I8, I8), LANES(U8, I8), LANES(I8, U8), LANES(U8, U8), { 0 }
+        LANES(I8, I8),
+        LANES(U8, I8),
+        LANES(I8, U8),
+        LANES(U8, U8),
+        { .name = "vfma",
+          .positions = 1,
+          .outputs = 4,
+          .depth = 1,
+          .channels = 1,
+          .x = { .memory = E_F32, .word = E_F32, .source = SOURCE_SCALAR },
+          .w = { .memory = E_F32, .word = E_F32, .source = SOURCE_VECTOR },
+          .sum = E_F32,
+          .order = ORDER_SEQUENCE,
+          .flushes = true,
+          .instructions = 1 },
+        { 0 }
 };
 
 static const struct rates wide_rates = { .lanes_issue = .5, .lanes_load = 1, .lanes_tile = 12 };
@@ -76,6 +92,7 @@ static const struct target wide = {
         .base = &target_cortex_m55,
         .vector_bytes = 16,
         .vector_registers = 8,
+        .has_fma = true,
         .rates = &wide_rates,
         .multiplies = wide_multiplies,
         C_SPELLINGS(wide_spellings),
@@ -91,6 +108,7 @@ const struct target target_cortex_m55 = {
         .compilers = "gcc or clang for Cortex-M55 (-mcpu=cortex-m55)",
         .include = "<arm_mve.h>",
         .wide = &wide,
+        .flushes = true,
         .multiplies = multiplies,
         C_SPELLINGS(spellings),
 };

@@ -8,9 +8,24 @@
 
 #include "codegen/targets/rows.h"
 
-#define MVE_INTEGERS(e, type, s) \
+/* gcc 12 does not know what the intrinsics for loads and stores of words read and write: it moves
+ * stores of single elements across them. */
+#define MVE_MEMORY(e, v, type) \
+        OP(LOAD, e, "load_" v "($0)", \
+           type " load_" v "(const void *x)\n" \
+           "{\n" \
+           "        typedef " type " words __attribute__((may_alias, aligned(4)));\n" \
+           "        return *(const words *)x;\n" \
+           "}"), \
+        ROW(CAN_STORE, e, "store_" v "($0, $1)", \
+            "void store_" v "(void *x, " type " a)\n" \
+            "{\n" \
+            "        typedef " type " words __attribute__((may_alias, aligned(4)));\n" \
+            "        *(words *)x = a;\n" \
+            "}")
+#define MVE_INTEGERS(e, v, type, s) \
         ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(RAMP, e, "((" type "){ $0 })"), \
-        OP(LOAD, e, "vldrwq_" s "($0)"), ROW(CAN_STORE, e, "vstrwq_" s "($0, $1)"), \
+        MVE_MEMORY(e, v, type), \
         OP(ADD, e, "vaddq_" s "($0, $1)"), OP(SUB, e, "vsubq_" s "($0, $1)"), OP(MUL, e, "vmulq_" s "($0, $1)"), \
         OP(MIN, e, "vminq_" s "($0, $1)"), OP(MAX, e, "vmaxq_" s "($0, $1)"), \
         OP(AND, e, "vandq_" s "($0, $1)"), OP(OR, e, "vorrq_" s "($0, $1)"), OP(XOR, e, "veorq_" s "($0, $1)"), \
@@ -56,6 +71,44 @@
                         "        const int16x8_t half = vqmovnbq_s32(vreinterpretq_s16_s32(a), a);\n" \
                         "        return vreinterpretq_s32_s8(vqmovnbq_s16(vreinterpretq_s8_s32(a), half));\n" \
                         "}" }
+
+/* Floats: denormal numbers are zeros, whatever FPSCR says, and NaN is the default one. A vector has
+ * no division or square root. */
+/* Comparisons other than gt and ge are true of NaN. */
+#define MVE_EXTREME(operation, name, is_better, is_first) \
+        OP(operation, F32, name "_f32x4($0, $1)", \
+           "float32x4_t " name "_f32x4(float32x4_t a, float32x4_t b)\n" \
+           "{\n" \
+           "        const float32x4_t best = vpselq_f32(b, a, vcmpgtq_f32(" is_better "));\n" \
+           "        return vpselq_f32(b, best, vcmpneq_f32(b, b));\n" \
+           "}", .cycles = 4), \
+        OP(operation##_ORDERED, F32, "vpselq_f32($0, $1, vcmpgtq_f32(" is_first "))", .cycles = 2)
+/* gcc must not order these in another way: their registers would not suffice. */
+#define MVE_FMA(name, operands, type, place, last, ...) \
+        OP(FMA, F32, "add_" name "_f32x4($2, " operands ")", \
+           "float32x4_t add_" name "_f32x4(float32x4_t sum, float32x4_t a, " type " b)\n" \
+           "{\n" \
+           "        __asm__ (\"vfma.f32 %q0, %q1, " last "\" : \"+t\"(sum) : \"t\"(a), \"" place "\"(b));\n" \
+           "        return sum;\n" \
+           "}", __VA_ARGS__)
+#define MVE_FLOATS \
+        ROW(CAN_TYPE, F32, "float32x4_t"), OP(SPLAT, F32, "vdupq_n_f32($0)"), OP(RAMP, F32, "((float32x4_t){ $0 })"), \
+        MVE_MEMORY(F32, "f32x4", "float32x4_t"), OP(LANE, F32, "vgetq_lane_f32($0, $1)"), \
+        OP(ADD, F32, "vaddq_f32($0, $1)"), OP(SUB, F32, "vsubq_f32($0, $1)"), OP(MUL, F32, "vmulq_f32($0, $1)"), \
+        OP(NEG, F32, "vnegq_f32($0)"), MVE_FMA("scaled", "$1, $0", "float", "r", "%2", .scalar = true), \
+        MVE_FMA("product", "$0, $1", "float32x4_t", "t", "%q2", .lane = 0), ROW(CAN_FMA_FROM, F32, "vfmsq_f32($2, $0, $1)"), \
+        MVE_EXTREME(MAX, "max", "b, a", "$0, $1"), MVE_EXTREME(MIN, "min", "a, b", "$1, $0"), \
+        MATH("abs", F32, "vabsq_f32($0)"), MATH("round", F32, "vrndnq_f32($0)"), MATH("trunc", F32, "vrndq_f32($0)"), \
+        MATH("floor", F32, "vrndmq_f32($0)"), MATH("ceil", F32, "vrndpq_f32($0)"), \
+        OP(SUM_LANES, F32, "sum_lanes_f32x4($0)", \
+           "float sum_lanes_f32x4(float32x4_t a)\n" \
+           "{\n" \
+           "        return (vgetq_lane_f32(a, 0) + vgetq_lane_f32(a, 2)) + (vgetq_lane_f32(a, 1) + vgetq_lane_f32(a, 3));\n" \
+           "}"), \
+        MVE_FLOAT_FROM(I32, "s32"), MVE_FLOAT_FROM(U32, "u32")
+#define MVE_FLOAT_FROM(e, s) \
+        CONVERT(CAST, F32, e, "vcvtq_" s "_f32($0)"), CONVERT(CAST, e, F32, "vcvtq_f32_" s "($0)"), \
+        CONVERT(BITCAST, F32, e, "vreinterpretq_" s "_f32($0)"), CONVERT(BITCAST, e, F32, "vreinterpretq_f32_" s "($0)")
 
 /* gcc must not order products and sums in another way: their registers would not suffice. */
 #define MVE_ADD_PRODUCT \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Chooses the schedule of a contraction by words: the register tile as for vectors, and strips of
  * one row of tiles, so that what is decoded takes little memory; where memory is the goal, strips
- * of a part of the row. Depthwise convolutions are computed in the target's wide vectors, a channel
- * in each lane, where channels are whole ones. */
+ * of a part of the row. Floats are computed in the target's wide vectors, and so are depthwise
+ * convolutions, a channel in each lane, where channels are whole ones. */
 #include "base/size.h"
 #include "cost/packed_cost.h"
 #include "engines/vector/lanes_cost.h"
@@ -15,7 +15,7 @@
 static int strip_columns(const struct op *op, const struct schedule_registers *s,
                          const struct schedule_machine *machine)
 {
-        const struct target *target = machine->target;
+        const struct target *target = target_of_width(machine->target, s->wide);
         const struct packed_work work = packed_work_of(op, target);
         if (work.spatial != 2 || s->flat)
                 return 0;
@@ -56,10 +56,11 @@ struct schedule words_choose(const struct op *op, const struct schedule_machine 
                              struct arena *arena)
 {
         struct schedule chosen = packed_choose(op, machine, arena);
-        const struct multiply *m = packed_multiply(op, machine->target, SUMS_IN_VECTORS);
         struct schedule_registers *s = &chosen.registers;
+        const struct target *target = target_of_width(machine->target, s->wide);
+        const struct multiply *m = packed_multiply(op, target, SUMS_IN_VECTORS);
         s->prefetch = 0;
-        if (m && multiply_in_strips(m)) {
+        if (m && multiply_takes_strips(m)) {
                 s->pack = m->x.decode != NULL;
                 s->strip = s->pack || op_is(op_operand(op, 0), OP_pad);
                 if (s->strip)

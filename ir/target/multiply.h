@@ -129,6 +129,12 @@ static inline bool multiply_in_strips(const struct multiply *m)
         return m->x.decode || multiply_by_vectors(m);
 }
 
+/* May it be computed there, element by element, too? */
+static inline bool multiply_takes_strips(const struct multiply *m)
+{
+        return multiply_in_strips(m) || element_is_float(m->sum);
+}
+
 static inline bool multiply_takes_lanes(const struct multiply *m)
 {
         return m->x.source == SOURCE_LANE || m->x.source == SOURCE_LANE_LOADED;

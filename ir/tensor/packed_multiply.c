@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "ir/tensor/packed_multiply.h"
 
+#include "ir/target/target.h"
 #include "ir/tensor/block_weights.h"
 
 const struct multiply *packed_multiply(const struct op *op, const struct target *target,
@@ -13,6 +14,13 @@ const struct multiply *packed_multiply(const struct op *op, const struct target 
                        ? multiply_find_rows(target, x->element, w->element, lanes, group)
                        : multiply_find(target, x->element, w->element, sums == SUMS_IN_TILES, lanes,
                                        group, (int)op_int(op, "limit"));
+}
+
+const struct multiply *packed_multiply_widest(const struct op *op, const struct target *target,
+                                              enum packed_sums sums)
+{
+        const struct multiply *m = packed_multiply(op, target, sums);
+        return m || !target->wide ? m : packed_multiply(op, target->wide, sums);
 }
 
 const struct multiply *packed_bits_multiply(const struct op *op, const struct target *target)

@@ -95,8 +95,9 @@ bool fuse_is_decoded(const struct op *op, const struct target *target)
                 const bool packed = is_contracted(u) && u->user->code == OP_convolve_packed &&
                                     u->user->region == op->region;
                 const struct multiply *m =
-                        packed ? packed_multiply(u->user, target, SUMS_IN_VECTORS) : NULL;
-                if (!m || !multiply_in_strips(m))
+                        packed ? packed_multiply_widest(u->user, target, SUMS_IN_VECTORS)
+                               : NULL;
+                if (!m || !multiply_takes_strips(m))
                         return false;
         }
         const int last = op_result(op)->type->rank - 1;

@@ -37,6 +37,7 @@ enum { IN_VECTORS = 1, IN_TILES = 2 };
 static const struct multiply *find(const struct pass_context *context, enum element x,
                                    enum element w, int places, int limit, const struct op *op)
 {
+        const struct target *wide = context->target->wide;
         const struct multiply *m;
         for (int i = 0; (m = multiply_at(context->target, i)); i++)
                 if (m->x.memory == x && m->w.memory == w &&
@@ -44,7 +45,9 @@ static const struct multiply *find(const struct pass_context *context, enum elem
                     multiply_is_right(m, limit) && fits(context, m, limit) &&
                     (!op || pays(context->target, m, op)))
                         return m;
-        return NULL;
+        return wide && element_is_float(x) && places & IN_VECTORS
+                       ? multiply_find(wide, x, w, false, 0, 0, limit)
+                       : NULL;
 }
 
 const struct multiply *multiply_in(const struct pass_context *context, enum element x,

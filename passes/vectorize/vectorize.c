@@ -355,17 +355,38 @@ static struct map *constants_of(struct loop_program *p, struct arena *scratch,
         return constants;
 }
 
+/* Are all elements that the kernel reads and writes of f32? */
+static bool is_of_floats(const struct loop_function *f)
+{
+        for (int i = 0; i < f->buffer_count; i++)
+                if (f->buffers[i]->element != E_F32)
+                        return false;
+        return true;
+}
+
+/* Returns the target whose vectors the kernel's loops may become: a core that multiplies bytes as
+ * words may have wide vectors for floats, which flush denormal numbers. */
+static const struct target *target_of(const struct loop_function *f,
+                                      const struct pass_context *context)
+{
+        const struct target *t = context->target, *wide = t->wide;
+        return wide && target_lanes(t, E_F32) == 1 && target_has_fma(wide) && !context->exact &&
+                               is_of_floats(f)
+                       ? wide
+                       : t;
+}
+
 int pass_vectorize(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
         struct vectorizing v = { .arena = p->arena,
                                  .scratch = arena_new(),
-                                 .target = context->target,
-                                 .lanes = target_lanes(context->target, E_F32),
                                  .exact = context->exact };
-        for (struct loop_function *f = p->kernels; f && v.lanes > 1; f = f->next) {
+        for (struct loop_function *f = p->kernels; f; f = f->next) {
                 bool changed = false;
-                if (f->kind == FUNCTION_STREAM)
+                v.target = target_of(f, context);
+                v.lanes = target_lanes(v.target, E_F32);
+                if (f->kind == FUNCTION_STREAM || v.lanes == 1)
                         continue;
                 v.kernel = f;
                 v.open = p->extent_count && f->scalar_count;
