@@ -604,3 +604,26 @@ char *text_number(struct arena *arena, double value, bool is_float)
                 strcat(digits, ".0");
         return arena_string(arena, digits);
 }
+
+/* Where the rest does not fit behind a *, the last * reaches a character further; earlier ones need
+ * not. */
+bool text_fits(const char *pattern, const char *name)
+{
+        const char *star = NULL, *from = NULL;
+        while (*name)
+                if (*pattern == '*') {
+                        star = pattern++;
+                        from = name;
+                } else if (*pattern == *name) {
+                        pattern++;
+                        name++;
+                } else if (star) {
+                        pattern = star + 1;
+                        name = ++from;
+                } else {
+                        return false;
+                }
+        while (*pattern == '*')
+                pattern++;
+        return !*pattern;
+}

@@ -47,6 +47,8 @@ struct names *names_new(struct arena *arena);
 bool names_reserve(struct names *names, const char *identifier);
 char *text_identifier(struct names *names, const char *bytes, size_t length, const char *fallback);
 enum { TEXT_IDENTIFIER_MAX = 31 };      /* A C identifier has at most so many characters. */
+/* Does the pattern, in which * stands for any characters, fit the whole name? */
+bool text_fits(const char *pattern, const char *name);
 bool text_is_identifier(const char *text);                /* Returns whether it is a C identifier,
                                                            * not reserved, at most 31 letters
                                                            * long. */

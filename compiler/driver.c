@@ -352,7 +352,7 @@ static bool compile_as_asked(struct run *run)
             (!writes_ranges(o) && !state_bind(run)) ||
             !check_state(run) || !check_extents(run) ||
             !read_schedules(run) || !check_calibration(run) ||
-            !quantization_read(run) || !report_read_against(run))
+            !quantization_read(run) || !port_layouts_check(run) || !report_read_against(run))
                 return false;
         remember_command(run);
         report_time(run, "import", start);
@@ -366,7 +366,8 @@ static bool compile_as_asked(struct run *run)
                 .print_after = o->print_after,
                 .print_before = o->print_before,
                 .dump_dir = o->dump_dir,
-                .neutral = run->context.quantize || o->calibrate || requantizes_by_shifts(run)
+                .neutral = run->context.quantize || run->context.port_layouts || o->calibrate ||
+                                           requantizes_by_shifts(run)
                                    ? target_at(0)
                                    : NULL,
                 .verify = !o->no_verify,

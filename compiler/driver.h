@@ -126,7 +126,7 @@ void run_depends(struct run *run, const char *path);
 
 /* quantization_read reads --quantize into context.quantize (quantization.c), when the model is
  * read. quantization_passes returns a list of passes, or the default where it is NULL, with the
- * passes that go with these options, or NULL after an error. */
+ * passes that go with these options and --port, or NULL after an error. */
 bool quantization_read(struct run *run);
 /* Does --quantize-port where there is --state, which is bound to the ports that come of it. */
 bool quantization_of_state(struct run *run);
@@ -139,6 +139,9 @@ bool remarks_put(struct run *run);
 
 /* Reads --region into context.regions (regions.c). */
 bool regions_parse(struct run *run);
+/* Reads --port into context.port_layouts (port_options.c); checks that what was read has ports. */
+bool port_layouts_parse(struct run *run);
+bool port_layouts_check(struct run *run);
 
 /* Reads the model (read.c): the state's module, or of a .loops text its program. */
 bool read_model(struct run *run);

@@ -169,7 +169,8 @@ bool prepare_context(struct run *run)
                                 ? machines_with(run->arena, target_accelerator(context->target))
                                  : machines);
         context->library = library;
-        return context->library && regions_parse(run) && remarks_prepare(run);
+        return context->library && regions_parse(run) && port_layouts_parse(run) &&
+               remarks_prepare(run);
 }
 
 bool choose_names(struct run *run)

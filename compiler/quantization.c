@@ -273,28 +273,32 @@ static bool has_pass(const char *list, const char *name)
 static int passes_of(const struct run *run, const char *names[], const char *options[])
 {
         const struct quantize_policy *p = run->context.quantize;
-        const bool floats = p->weights && weights_are_floats(p->weights);
+        const bool floats = p && p->weights && weights_are_floats(p->weights);
         int count = 0;
-        if ((p->layers || p->dynamic || p->weights) && !run->quantized) {
+        if (p && (p->layers || p->dynamic || p->weights) && !run->quantized) {
                 options[count] = run->options.quantize ? "--quantize" : "--quantize-weights";
                 names[count++] = p->layers ? "quantize"
                                  : floats  ? "store_weights"
                                            : "quantize_products";
         }
-        if (p->ports && !p->ports->done) {
+        if (p && p->ports && !p->ports->done) {
                 options[count] = "--quantize-port";
                 names[count++] = "quantize_ports";
+        }
+        if (run->context.port_layouts) {
+                options[count] = "--port";
+                names[count++] = "port_layouts";
         }
         return count;
 }
 
 const char *quantization_passes(struct run *run, const char *list)
 {
-        const char *asked = run->options.passes, *names[2], *options[2];
+        const char *asked = run->options.passes, *names[3], *options[3];
         const char *done = run->state.module ? run->state.module->passes_done : "";
-        if (!run->context.quantize)
-                return list;
         const int count = passes_of(run, names, options);
+        if (!count)
+                return list;
         bool exact = asked && *asked != '+';
         for (int i = 0; i < count; i++)
                 if (asked && exact != has_pass(asked + !exact, names[i])) {

@@ -13,6 +13,7 @@
 struct remarks;
 struct schedule_book;
 struct quantize_policy;
+struct port_layouts;
 struct sampler;
 struct stream_memo;
 
@@ -81,6 +82,8 @@ struct pass_context {
         const struct schedule_book *book;         /* The user has given these schedules, or NULL. */
         const struct quantize_policy *quantize;   /* --quantize gives this
                                                    * (passes/quantize/quantize.h), or NULL. */
+        struct port_layouts *port_layouts;        /* --port gives these
+                                                   * (passes/layout/port_layouts.h), or NULL. */
         const struct sampler *sampler;  /* A pass may look at these samples
                                          * (passes/calibrate/sampler.h); or NULL. */
 };

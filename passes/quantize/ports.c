@@ -46,34 +46,11 @@ bool port_choice_parse(struct arena *arena, const char *text, struct port_choice
         return !*rest || read_affine(rest + 1, choice->to, &choice->affine);
 }
 
-/* Where the rest does not fit behind a *, the last * reaches a character further; earlier ones need
- * not. */
-static bool fits(const char *pattern, const char *name)
-{
-        const char *star = NULL, *from = NULL;
-        while (*name)
-                if (*pattern == '*') {
-                        star = pattern++;
-                        from = name;
-                } else if (*pattern == *name) {
-                        pattern++;
-                        name++;
-                } else if (star) {
-                        pattern = star + 1;
-                        name = ++from;
-                } else {
-                        return false;
-                }
-        while (*pattern == '*')
-                pattern++;
-        return !*pattern;
-}
-
 struct port_choice *port_choice_find(const struct quantized_ports *ports, const char *name)
 {
         struct port_choice *found = NULL;
         for (int i = 0; ports && i < ports->choice_count; i++)
-                if (fits(ports->choices[i].name, name)) {
+                if (text_fits(ports->choices[i].name, name)) {
                         found = &ports->choices[i];
                         found->used = true;
                 }
