@@ -208,12 +208,15 @@ static void put_machine_guard(struct c_writer *w, struct text *out, int first)
         if (!target_machine(t))
                 return;
         c_level_open(w, out, first);
+        const char *macro = c_portable_macro(w);
         text_add(out,
-                 "#if !(%s)\n"
-                 "#error \"code of --target=%s: compile it by %s, or let dnncc write it with "
+                 "#if %s!(%s)\n"
+                 "#error \"code of --target=%s: compile it by %s%s, or let dnncc write it with "
                  "--target=generic\"\n"
                  "#endif\n",
-                 target_machine(t), t->name, compilers ? compilers : "a compiler for its machine");
+                 macro ? arena_printf(w->arena, "!defined(%s) && ", macro) : "",
+                 target_machine(t), t->name, compilers ? compilers : "a compiler for its machine",
+                 macro ? arena_printf(w->arena, ", by any with -D%s", macro) : "");
         c_level_close(w, out, first);
 }
 
@@ -293,8 +296,10 @@ static void put_includes(struct c_writer *w, struct text *out, int level,
         if (!count)
                 return;
         c_level_open(w, out, level);
+        const bool replaced = c_portable_functions(w, out);
         while (count)
                 text_add(out, "#include %s\n", headers[--count]);
+        text_add(out, "%s", replaced ? "#endif\n" : "");
         c_level_close(w, out, level);
 }
 

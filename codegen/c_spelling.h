@@ -12,10 +12,18 @@ struct c_spelling {
                                          * argument's place. */
         const char *definition;         /* This defines the function that `text` calls, from its
                                          * result type on; or NULL. */
+        const char *portable;           /* This defines the same function in plain C, where the
+                                         * definition is not, for targets that have portable
+                                         * code. */
         /* gcc must not apply this optimization, besides those that the target names, to kernels
          * with this row; or NULL. */
         const char *gcc_optimize;
 };
+
+/* A type or function of a target's header in plain C, which code for any compiler has in place of
+ * the header. Types have no name, and are printed whenever a function is. The last row has no text.
+ */
+struct portable { const char *name, *text; };
 
 /* Initializes a target's rows with those of an array of struct c_spelling. */
 #define C_SPELLINGS(rows) .capabilities = (const void *)(rows), .capability_bytes = sizeof *(rows)

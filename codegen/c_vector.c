@@ -179,6 +179,7 @@ struct c_shape c_row(struct c_writer *w, const struct c_spelling *row,
 {
         if (row->definition)
                 use_definition(w, row->definition);
+        c_portable_use(w, row, row->definition ? defined_name(w->arena, row->definition) : NULL);
         if (row->gcc_optimize && !(w->gcc_optimize && strstr(w->gcc_optimize, row->gcc_optimize)))
                 w->gcc_optimize =
                         arena_printf(w->arena, "%s,%s", w->gcc_optimize ? w->gcc_optimize : "",
@@ -497,11 +498,16 @@ static void print_definitions(struct c_writer *w, struct text *out)
                                 text_add(out, "\n");
                         if (!any)
                                 c_level_open(w, out, w->level);
-                        text_add(out, "%sstatic inline %s%s\n",
+                        text_add(out, "%s",
                                  any ? ""
                                      : "/* These operations on vectors take more than one "
-                                       "instruction. */\n",
-                                 c_attribute(w), row->definition);
+                                       "instruction. */\n");
+                        const char *macro = row->portable ? c_portable_macro(w) : NULL;
+                        if (macro)
+                                text_add(out, "#if defined(%s)\nstatic inline %s\n#else\n", macro,
+                                         row->portable);
+                        text_add(out, "static inline %s%s\n%s", c_attribute(w), row->definition,
+                                 macro ? "#endif\n" : "");
                         any = true;
                 }
         if (any)

@@ -469,7 +469,7 @@ void c_names_begin(struct c_writer *w)
                 "WORKSPACE_SIZE", "WORKSPACE_ALIGN", "WORKSPACE_DEFINE",
                 "WEIGHTS_SIZE",   "WEIGHTS_ALIGN",   "H",
                 "CONSTANTS_SIZE", "CODE_ESTIMATE",   "STACK_SIZE",
-                "KERNEL",         "CONST",           "CONST_LARGE",
+                "KERNEL",         "CONST",           "CONST_LARGE",     "PORTABLE",
                 "HOOK_BEFORE",    "HOOK_AFTER",      "SELFTEST_SIZE",
 #define FAIL(name, value, doc) "ERROR_" #name,
 #include "ir/loop/fail_codes.def"

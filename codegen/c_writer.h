@@ -163,6 +163,9 @@ struct c_writer {
         /* They bound subscripts in the kernel and in the task, once needed. */
         struct loop_bounds *bounds, *task_bounds;
         struct c_name element_at;
+        bool is_not_portable;           /* Plain C has not all that the code calls. */
+        bool *portable_used;            /* It says of each row of target_portable whether it is
+                                         * called. */
         struct map *spelled;            /* It maps the names of functions that rows define, and that
                                          * are used, to their c_name. */
         const char *described_states;   /* The table of state; NULL: it is not printed yet. */
@@ -393,6 +396,17 @@ void c_length_condition(struct c_writer *w, int level);
 void c_question_declarations(struct c_writer *w, const struct cpu_needs *all);
 /* Prints the question in the function. */
 void c_question(struct c_writer *w, const struct cpu_needs *all);
+
+/* ---- code for any compiler (c_portable.c) ---- */
+
+/* Returns the macro that asks for plain C; NULL: the target's code has none. */
+const char *c_portable_macro(struct c_writer *w);
+/* Notes the functions of the target's header that the row calls; `own` is the one that it
+ * defines. */
+void c_portable_use(struct c_writer *w, const struct c_spelling *row, const char *own);
+/* Prints what plain C has in place of the header, and opens what is with the header alone. Returns
+ * false if there is no plain C. */
+bool c_portable_functions(struct c_writer *w, struct text *out);
 
 /* ---- sums in registers (c_keep.c) ---- */
 

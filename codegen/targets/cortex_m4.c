@@ -10,7 +10,7 @@
 
 extern const struct target target_cortex_m3, target_cortex_m4;
 
-#define HALVES(e, extend) \
+#define HALVES(e, type, extend) \
         { .op = LOOP_CALL, .element = E_U64, .lanes = 1, .cycles = 2, .function = "halves_" e, .text = "halves_" e "($0)", \
           .definition = "uint64_t halves_" e "(uint32_t w)\n" \
                         "{\n" \
@@ -18,7 +18,16 @@ extern const struct target target_cortex_m3, target_cortex_m4;
                         "        __asm__ (\"" extend " %0, %1\" : \"=r\"(even) : \"r\"(w));\n" \
                         "        __asm__ (\"" extend " %0, %1, ror #8\" : \"=r\"(odd) : \"r\"(w));\n" \
                         "        return (uint64_t)odd << 32 | even;\n" \
-                        "}" }
+                        "}", \
+          .portable = "uint64_t halves_" e "(uint32_t w)\n" \
+                      "{\n" \
+                      "        uint64_t halves = 0;\n" \
+                      "        for (int i = 0; i < 4; i++) {\n" \
+                      "                const " type " byte = (" type ")(w >> 8 * i & 255u);\n" \
+                      "                halves |= (uint64_t)(uint16_t)byte << (32 * (i % 2) + 16 * (i / 2));\n" \
+                      "        }\n" \
+                      "        return halves;\n" \
+                      "}" }
 /* A word may begin at any address. */
 #define WORD_OF(e) \
         { .op = CAN_LOAD_WORDS, .element = E_U32, .to = E_##e, .level = 4, .lanes = 1, .text = "word_of($0)", \
@@ -27,11 +36,16 @@ extern const struct target target_cortex_m3, target_cortex_m4;
                         "        uint32_t word;\n" \
                         "        __builtin_memcpy(&word, x, sizeof word);\n" \
                         "        return word;\n" \
-                        "}" }
+                        "}", \
+          .portable = "uint32_t word_of(const void *x)\n" \
+                      "{\n" \
+                      "        const unsigned char *const bytes = x;\n" \
+                      "        return (uint32_t)bytes[0] | (uint32_t)bytes[1] << 8 | (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;\n" \
+                      "}" }
 /* A function of three numbers is one instruction. */
-#define THREE(name, count, text_) \
+#define THREE(name, count, text_, portable_) \
         { .op = LOOP_CALL, .element = E_I32, .lanes = 1, .cycles = count, .function = name, .text = name "($0, $1, $2)", \
-          .definition = text_ }
+          .definition = text_, .portable = portable_ }
 
 #define SMLAD(half) \
         "        __asm__ (\"smlad %0, %1, %2, %0\"\n" \
@@ -42,18 +56,30 @@ extern const struct target target_cortex_m3, target_cortex_m4;
 static const struct c_spelling spellings[] = {
         WORD_OF(I8),
         WORD_OF(U8),
-        HALVES("i8", "sxtb16"),
-        HALVES("u8", "uxtb16"),
+        HALVES("i8", "int8_t", "sxtb16"),
+        HALVES("u8", "uint8_t", "uxtb16"),
         THREE("dot_halves", 2, "int32_t dot_halves(int32_t sum, uint64_t x, uint64_t w)\n"
                             "{\n" SMLAD(EVEN) SMLAD(ODD) "        return sum;\n"
-                            "}"),
+                            "}",
+              "int32_t dot_halves(int32_t sum, uint64_t x, uint64_t w)\n"
+              "{\n"
+              "        uint32_t bits = (uint32_t)sum;\n"
+              "        for (int i = 0; i < 64; i += 16)\n"
+              "                bits += (uint32_t)((int32_t)(int16_t)(uint16_t)(x >> i) * (int16_t)(uint16_t)(w >> i));\n"
+              "        return (int32_t)bits;\n"
+              "}"),
         THREE("multiply_high", 1, "int32_t multiply_high(int32_t x, int32_t m, int32_t b)\n"
                                "{\n"
                                "        int32_t high;\n"
                                "        __asm__ (\"smmla %0, %1, %2, %3\"\n"
                                "                : \"=r\"(high) : \"r\"(x), \"r\"(m), \"r\"(b));\n"
                                "        return high;\n"
-                               "}"),
+                               "}",
+              "int32_t multiply_high(int32_t x, int32_t m, int32_t b)\n"
+              "{\n"
+              "        const int64_t product = (int64_t)x * m;\n"
+              "        return (int32_t)((uint32_t)(product >> 32) + (uint32_t)b);\n"
+              "}"),
         { .op = CAN_END }
 };
 

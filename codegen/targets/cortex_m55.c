@@ -6,6 +6,7 @@
  * numbers to zero; not under --exact. So gcc makes no vectors of its own. */
 #include "codegen/targets/firmware.h"
 #include "codegen/targets/mve.h"
+#include "codegen/targets/mve_portable.h"
 
 extern const struct target target_cortex_m4, target_cortex_m55;
 
@@ -54,8 +55,8 @@ static const struct rates rates = { FIRMWARE_RATES,
 /* ---- four lanes, of channels that are computed apart ---- */
 
 static const struct c_spelling wide_spellings[] = {
-        MVE_INTEGERS(I32, "i32x4", "int32x4_t", "s32"), OP(NEG, I32, "vnegq_s32($0)"),
-        MVE_INTEGERS(U32, "u32x4", "uint32x4_t", "u32"), MVE_SAME(I32, "s32", U32, "u32"),
+        MVE_INTEGERS(I32, "i32x4", "int32x4_t", "i32", "s32"), OP(NEG, I32, "vnegq_s32($0)"),
+        MVE_INTEGERS(U32, "u32x4", "uint32x4_t", "u32", "u32"), MVE_SAME(I32, "s32", U32, "u32"),
         MVE_SAME(U32, "u32", I32, "s32"), MVE_ALL_BYTES, MVE_SATURATE, MVE_ADD_PRODUCT,
         MATH("multiply_high", I32, "vaddq_s32(vmulhq_s32($0, $1), $2)"), MVE_FLOATS, { .op = CAN_END }
 };
@@ -98,6 +99,8 @@ static const struct target wide = {
         C_SPELLINGS(wide_spellings),
 };
 
+static const struct portable portable[] = { MVE_PORTABLE_ROWS, { 0 } };
+
 const struct target target_cortex_m55 = {
         .name = "cortex-m55",
         .doc = "Cortex-M55: sixteen products at a time (MVE)",
@@ -107,6 +110,7 @@ const struct target target_cortex_m55 = {
         .machine = "defined(__ARM_FEATURE_MVE) && !defined(__ARM_BIG_ENDIAN)",
         .compilers = "gcc or clang for Cortex-M55 (-mcpu=cortex-m55)",
         .include = "<arm_mve.h>",
+        .portable = portable,
         .wide = &wide,
         .flushes = true,
         .multiplies = multiplies,

@@ -34,7 +34,12 @@
                         "        x >>= shift;\n" \
                         "        return x < -128 ? -128 : x > 127 ? 127 : x;\n" \
                         "#endif\n" \
-                        "}" }
+                        "}", \
+          .portable = "int32_t saturate_i8(int32_t x, int shift)\n" \
+                      "{\n" \
+                      "        x >>= shift;\n" \
+                      "        return x < -128 ? -128 : x > 127 ? 127 : x;\n" \
+                      "}" }
 
 #define FIRMWARE_RATES \
         .issue = 1, .starts = 1, .load = 1, .latency = .01, .contention = .01, .l2 = 1e9, .memory = 1e9, \
@@ -54,7 +59,7 @@
  * instructions of resnet8_int8, 14.51 M where gcc does so, and 0.7 KB less code. */
 #define FIRMWARE_GCC_THUMB ",no-move-loop-invariants"
 #define FIRMWARE \
-        .engine = &engine_words, .integers = true, .workspace_align = 8, .vector_bytes = 4, \
+        .portable = (const struct portable[]){ { 0 } }, .engine = &engine_words, .integers = true, .workspace_align = 8, .vector_bytes = 4, \
         .l1_bytes = 16384, .l2_bytes = 65536, .pointers = true
 
 #endif

@@ -8,24 +8,41 @@
 
 #include "codegen/targets/rows.h"
 
+/* Words of memory have the type v of the file. */
+#define MVE_WORDS(v, type, word) \
+        .portable = type " load_" v "(const void *x)\n" \
+                    "{\n" \
+                    "        const " word " *const words = x;\n" \
+                    "        return (" type "){ { words[0], words[1], words[2], words[3] } };\n" \
+                    "}"
+#define MVE_STORED(v, type, word) \
+        .portable = "void store_" v "(void *x, " type " a)\n" \
+                    "{\n" \
+                    "        " word " *const words = x;\n" \
+                    "        for (int i = 0; i < 4; i++)\n" \
+                    "                words[i] = a.at[i];\n" \
+                    "}"
 /* gcc 12 does not know what the intrinsics for loads and stores of words read and write: it moves
  * stores of single elements across them. */
-#define MVE_MEMORY(e, v, type) \
+#define MVE_MEMORY(e, v, type, word) \
         OP(LOAD, e, "load_" v "($0)", \
            type " load_" v "(const void *x)\n" \
            "{\n" \
            "        typedef " type " words __attribute__((may_alias, aligned(4)));\n" \
            "        return *(const words *)x;\n" \
-           "}"), \
+           "}", MVE_WORDS(v, type, word)), \
         ROW(CAN_STORE, e, "store_" v "($0, $1)", \
             "void store_" v "(void *x, " type " a)\n" \
             "{\n" \
             "        typedef " type " words __attribute__((may_alias, aligned(4)));\n" \
             "        *(words *)x = a;\n" \
-            "}")
-#define MVE_INTEGERS(e, v, type, s) \
-        ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(RAMP, e, "((" type "){ $0 })"), \
-        MVE_MEMORY(e, v, type), \
+            "}", MVE_STORED(v, type, word))
+#define MVE_RAMP(type, s) \
+        type " ramp_" s "(int32_t a, int32_t b, int32_t c, int32_t d) { return (" type "){ a, b, c, d }; }", \
+        .portable = type " ramp_" s "(int32_t a, int32_t b, int32_t c, int32_t d) { return (" type "){ { a, b, c, d } }; }"
+#define MVE_INTEGERS(e, v, type, word, s) \
+        ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(RAMP, e, "ramp_" s "($0)", MVE_RAMP(type, s)), \
+        MVE_MEMORY(e, v, type, word), \
         OP(ADD, e, "vaddq_" s "($0, $1)"), OP(SUB, e, "vsubq_" s "($0, $1)"), OP(MUL, e, "vmulq_" s "($0, $1)"), \
         OP(MIN, e, "vminq_" s "($0, $1)"), OP(MAX, e, "vmaxq_" s "($0, $1)"), \
         OP(AND, e, "vandq_" s "($0, $1)"), OP(OR, e, "vorrq_" s "($0, $1)"), OP(XOR, e, "veorq_" s "($0, $1)"), \
@@ -45,7 +62,13 @@
         "int32x4_t extend_i8x4(int32x4_t a)\n" \
         "{\n" \
         "        return vmovlbq_s16(vmovlbq_s8(vreinterpretq_s8_s32(a)));\n" \
-        "}"
+        "}", \
+        .portable = "int32x4_t extend_i8x4(int32x4_t a)\n" \
+                    "{\n" \
+                    "        for (int i = 0; i < 4; i++)\n" \
+                    "                a.at[i] = (int8_t)(uint8_t)((uint32_t)a.at[i] & 255u);\n" \
+                    "        return a;\n" \
+                    "}"
 #define MVE_EXTEND_U8 "vandq_u32($0, vdupq_n_u32(255))"
 #define MVE_ALL_BYTES \
         MVE_BYTES(I8, "int32x4_t", "s32"), MVE_BYTES(U8, "uint32x4_t", "u32"), \
@@ -70,7 +93,15 @@
                         "#endif\n" \
                         "        const int16x8_t half = vqmovnbq_s32(vreinterpretq_s16_s32(a), a);\n" \
                         "        return vreinterpretq_s32_s8(vqmovnbq_s16(vreinterpretq_s8_s32(a), half));\n" \
-                        "}" }
+                        "}", \
+          .portable = "int32x4_t saturate_i8x4(int32x4_t a, int shift)\n" \
+                      "{\n" \
+                      "        for (int i = 0; i < 4; i++) {\n" \
+                      "                a.at[i] >>= shift;\n" \
+                      "                a.at[i] = a.at[i] < -128 ? -128 : a.at[i] > 127 ? 127 : a.at[i];\n" \
+                      "        }\n" \
+                      "        return a;\n" \
+                      "}" }
 
 /* Floats: denormal numbers are zeros, whatever FPSCR says, and NaN is the default one. A vector has
  * no division or square root. */
@@ -93,7 +124,7 @@
            "}", __VA_ARGS__)
 #define MVE_FLOATS \
         ROW(CAN_TYPE, F32, "float32x4_t"), OP(SPLAT, F32, "vdupq_n_f32($0)"), OP(RAMP, F32, "((float32x4_t){ $0 })"), \
-        MVE_MEMORY(F32, "f32x4", "float32x4_t"), OP(LANE, F32, "vgetq_lane_f32($0, $1)"), \
+        MVE_MEMORY(F32, "f32x4", "float32x4_t", "f32"), OP(LANE, F32, "vgetq_lane_f32($0, $1)"), \
         OP(ADD, F32, "vaddq_f32($0, $1)"), OP(SUB, F32, "vsubq_f32($0, $1)"), OP(MUL, F32, "vmulq_f32($0, $1)"), \
         OP(NEG, F32, "vnegq_f32($0)"), MVE_FMA("scaled", "$1, $0", "float", "r", "%2", .scalar = true), \
         MVE_FMA("product", "$0, $1", "float32x4_t", "t", "%q2", .lane = 0), ROW(CAN_FMA_FROM, F32, "vfmsq_f32($2, $0, $1)"), \
@@ -119,6 +150,12 @@
              "        __asm__ (\"vmul.i32 %q1, %q2, %q3\\n\\tvadd.i32 %q0, %q0, %q1\"\n" \
              "                : \"+t\"(sum), \"=&t\"(product) : \"t\"(x), \"t\"(w));\n" \
              "        return sum;\n" \
-             "}")
+             "}", \
+             .portable = "int32x4_t add_product_i32x4(int32x4_t sum, int32x4_t x, int32x4_t w)\n" \
+                         "{\n" \
+                         "        for (int i = 0; i < 4; i++)\n" \
+                         "                sum.at[i] = (int32_t)((uint32_t)sum.at[i] + (uint32_t)x.at[i] * (uint32_t)w.at[i]);\n" \
+                         "        return sum;\n" \
+                         "}")
 
 #endif

@@ -14,6 +14,7 @@
 #include "ir/target/multiply.h"
 
 struct machine;
+struct portable;
 struct overlay;
 struct printer;                         /* The struct is in codegen/printer.h. */
 struct rates;                           /* The struct is in ir/target/rates.h. */
@@ -148,6 +149,10 @@ struct target {
         const struct float_control *control; /* This register says how denormal numbers are treated;
                                               * NULL: there is none. */
         const char *include;            /* The header declares the intrinsics: "<immintrin.h>". */
+        const struct portable *portable; /* With -DPREFIX_PORTABLE any compiler compiles the code:
+                                          * rows of the header's functions in plain C
+                                          * (codegen/c_spelling.h), which end with one without text;
+                                          * NULL: that is not so. */
         const struct capability
                 *capabilities; /* The rows say what the target can do with vectors: these are its
                                 * own, which end with CAN_END; other rows are the base's. */
@@ -187,6 +192,7 @@ TARGET_FIELD(const char *, keep)
 TARGET_FIELD(const char *, gcc_optimize)
 TARGET_FIELD(const struct float_control *, control)
 TARGET_FIELD(const char *, include)
+TARGET_FIELD(const struct portable *, portable)
 #undef TARGET_FIELD
 
 /* Has the target registers that small processors have not? Those of some hold a few lanes. */
