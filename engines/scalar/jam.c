@@ -49,10 +49,15 @@ static bool stores(const struct loop_stmt *s)
         return found;
 }
 
+static bool is_row(const struct loop_stmt *s)
+{
+        return s->kind == STMT_FOR && s->for_kind == FOR_SERIAL && s->step == 1;
+}
+
 static bool is_plain_loop(const struct loop_stmt *s)
 {
         int64_t from, to;
-        return s->kind == STMT_FOR && s->for_kind == FOR_SERIAL && s->step == 1 &&
+        return is_row(s) &&
                loop_is_int(s->a, &from) && loop_is_int(s->b, &to) && to > from;
 }
 
@@ -97,8 +102,10 @@ static void take_let(struct loop_stmt *s, void *nest)
 
 static bool find_loops(struct jam_nest *nest, struct loop_stmt *s)
 {
-        while (is_plain_loop(s) && nest->depth < JAM_DEPTH_MAX) {
+        while (is_row(s) && nest->depth < JAM_DEPTH_MAX && (nest->plain || is_plain_loop(s))) {
                 struct loop_stmt *inner = s->body->first;
+                if (nest->plain == nest->depth && is_plain_loop(s))
+                        nest->plain++;
                 nest->loops[nest->depth++] = s;
                 while (inner && inner->kind == STMT_LET)
                         inner = inner->next;

@@ -317,7 +317,8 @@ static struct middle find_middle(const struct survey *s)
         const struct jam_nest *nest = s->nest;
         struct loop_stmt *column = nest->loops[nest->depth - 1];
         struct middle m = { .unit = 1 };
-        if (!jam_innermost(nest) || !are_neighbours(s, column->variable) ||
+        if (nest->plain < nest->depth || !jam_innermost(nest) ||
+            !are_neighbours(s, column->variable) ||
             !is_independent(s, column) || !jam_middle(nest, column, &m.first, &m.count))
                 return m;
         m.any = true;
@@ -376,7 +377,7 @@ static bool search_begin(struct search *s, const struct jam_nest *nest,
         if (!survey_nest(&s->survey, target, bounds, nest))
                 return false;
         for (int d = 0; d < nest->depth; d++)
-                s->may[d] = may_jam(&s->survey, nest->loops[d]);
+                s->may[d] = d < nest->plain && may_jam(&s->survey, nest->loops[d]);
         s->middle = find_middle(&s->survey);
         return true;
 }

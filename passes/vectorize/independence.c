@@ -19,7 +19,9 @@
  * an extent is 0, nothing is accessed.
  *
  * Everything is in bytes. A term without such a form (a subscript that data gives, a quotient)
- * becomes part of r if its bounds are known; else there is no proof. */
+ * becomes part of r if its bounds are known; else there is no proof. A quotient, or what remains of
+ * one, is part of s instead if there is no proof that way and it is the same in all iterations, as
+ * the slot of a row in a circular buffer is. */
 #include "passes/vectorize/independence.h"
 
 #include "base/size.h"
@@ -61,6 +63,9 @@ struct proof {
                                          * class. */
         struct written *first;          /* The list of all begins here. */
         bool may_fail, failed;
+        bool fixed;                     /* Quotients that are the same in all iterations are part of
+                                         * s. */
+        bool *quotients;                /* Set: there are such quotients. */
 };
 
 static void *find(const struct map *map, const void *key)
@@ -336,6 +341,18 @@ static struct form form_of_ramp(const struct proof *p, const struct loop_expr *e
         return sum(form_of(p, e->args[0], depth), product(lanes, e->type.lanes - 1));
 }
 
+static struct form form_of_quotient(const struct proof *p, const struct loop_expr *e)
+{
+        struct form f = { .known = true };
+        struct monomial term;
+        const bool is_same = is_outside(p, e, 0) && monomial_of(e, &term, 0);
+        *p->quotients |= is_same;
+        if (!is_same || !p->fixed)
+                return form_of_range(loop_bounds_of(p->bounds, e));
+        add_term(&f, &term);
+        return f;
+}
+
 static struct form form_of(const struct proof *p, const struct loop_expr *e, int depth)
 {
         /* Other arithmetic wraps. */
@@ -348,6 +365,7 @@ static struct form form_of(const struct proof *p, const struct loop_expr *e, int
                 return sum(form_of(p, e->args[0], depth),
                            product(form_of(p, e->args[1], depth), -1));
         case LOOP_MUL: return form_of_product(p, e, depth);
+        case LOOP_DIV: case LOOP_REM: return form_of_quotient(p, e);
         case LOOP_SPLAT: return form_of(p, e->args[0], depth);
         case LOOP_RAMP: return form_of_ramp(p, e, depth);
         default: return form_of_range(loop_bounds_of(p->bounds, e));
@@ -605,14 +623,16 @@ static bool lie_apart(const struct proof *p, const struct form *f)
         return true;
 }
 
-bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *const *loops,
-                           int count, bool may_fail)
+static bool prove(const struct loop_bounds *bounds, struct loop_stmt *const *loops, int count,
+                  bool may_fail, bool fixed, bool *quotients)
 {
         struct proof p = { .arena = arena_new(),
                            .bounds = bounds,
                            .loops = loops,
                            .count = count,
-                           .may_fail = may_fail };
+                           .may_fail = may_fail,
+                           .fixed = fixed,
+                           .quotients = quotients };
         struct loop_block *body = loops[0]->body;
         p.own = map_new(p.arena);
         p.written = map_new(p.arena);
@@ -628,4 +648,12 @@ bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *c
                 p.failed = p.failed || !lie_apart(&p, &w->form);
         arena_free(p.arena);
         return !p.failed;
+}
+
+bool loops_are_independent(const struct loop_bounds *bounds, struct loop_stmt *const *loops,
+                           int count, bool may_fail)
+{
+        bool quotients = false;
+        return prove(bounds, loops, count, may_fail, false, &quotients) ||
+               (quotients && prove(bounds, loops, count, may_fail, true, &quotients));
 }

@@ -16,7 +16,8 @@ enum { JAM_DEPTH_MAX = 12, JAM_TERMS_MAX = 8, JAM_CHOICES = 32 };
  * becomes of these. */
 struct jam_nest {
         struct loop_stmt *loops[JAM_DEPTH_MAX];
-        int depth;
+        int depth, plain;               /* The bounds of the first `plain` loops are known; the
+                                         * others may be over columns of a patch. */
         struct loop_block *leaf; /* The innermost loop has this body. */
         struct loop_stmt *store; /* This is its last statement. */
         struct loop_stmt *sum; /* The only sum has this variable; NULL: there are several sums. */

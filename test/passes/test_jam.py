@@ -256,3 +256,28 @@ def test_threads(tmp_path):
     assert "float sum[" in text
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", "--target=generic", "--threads=2", "--check", "-o", tmp_path / "two.c"])
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("h, w, pool", [(14, 14, False), (9, 20, False), (15, 12, True), (6, 7, False)])
+def test_rows_of_circular_buffers(tmp_path, h, w, pool):
+    """rows that are passed on have sums side by side as whole tensors have them, and the same bits"""
+    rng = np.random.default_rng(h * w)
+    shapes = {"a": (8, 3, 3, 3), "c": (12, 8, 3, 3)}
+    weights = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()} | {"b": rng.standard_normal(8).astype(np.float32)}
+    nodes = [helper.make_node("Conv", ["x", "a", "b"], ["p"], pads=[1] * 4), helper.make_node("Relu", ["p"], ["q"]),
+             helper.make_node("Conv", ["q", "c"], ["r"], pads=[1] * 4), helper.make_node("Relu", ["r"], ["y"])]
+    y = [1, 12, h, w]
+    if pool:
+        nodes += [helper.make_node("MaxPool", ["r"], ["y"], kernel_shape=[3, 3], strides=[3, 3])]
+        del nodes[3]
+        y[2:] = h // 3, w // 3
+    save(tmp_path / "m.onnx", nodes, [("x", TensorProto.FLOAT, [1, 3, h, w])], [("y", TensorProto.FLOAT, y)], weights)
+    arrays, least = [rng.standard_normal((1, 3, h, w)).astype(np.float32)], 4 * 8 * w * 4
+    texts = []
+    for name, options in (("whole", []), ("rows", [f"--max-ram={least}"]), ("plain", [f"--max-ram={least}", WITHOUT])):
+        text, got = outputs(tmp_path / "m.onnx", tmp_path / name, arrays, *options)
+        texts.append((text, got[0].tobytes()))
+    assert texts[0][1] == texts[1][1] == texts[2][1]
+    rows = re.search(r"KERNEL void \w+\([^)]*circular\w*\)\n\{.*?\n\}", texts[1][0], re.S)[0]
+    beside = [len(re.findall(r"\bfloat sum", text)) + 9 * text.count("float sum[") for text, _ in texts]
+    assert "% 3" in rows and beside[1] > beside[2], rows
