@@ -79,7 +79,8 @@ bool port_layout_parse(struct arena *arena, const char *text, struct port_layout
         if (!equal || equal == text || *equal != '=')
                 return false;
         *layout = (struct port_layout){ .option = text,
-                                        .name = arena_printf(arena, "%.*s", (int)(equal - text), text),
+                                        .name = arena_printf(arena, "%.*s", (int)(equal - text),
+                                                             text),
                                         .channel = -1,
                                         .row = -1,
                                         .block = 1 };
