@@ -169,6 +169,11 @@ void layout_products(struct layout *l, struct region *region);
  * that is cheaper. */
 void layout_windows(struct layout *l, struct region *region);
 
+/* ---- layout_filters.c ---- */
+
+/* Makes neighbouring positions outputs of convolutions that have few, and long windows. */
+void layout_filters(struct layout *l, struct region *region);
+
 /* ---- layout_choose.c ---- */
 
 /* Decides for every value in the region, and in those inside, which layout is best for it. */
