@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout, filters: where a convolution has fewer outputs than a block has lanes, and its windows are
- * long, the lanes are neighbouring positions of one output, which are outputs of their own. Three
- * taps a, b, c in blocks of four positions:
+/* Layout, filters: where a convolution has fewer outputs than a block has lanes, and its windows
+ * are long, the lanes are neighbouring positions of one output, which are outputs of their own.
+ * Three taps a, b, c in blocks of four positions:
  *
  *      x[4 i + ..]     0  1  2  3  4  5
  *      y[4 i]          a  b  c  0  0  0          steps of 4 along x
@@ -29,7 +29,6 @@ struct filter {
         int rank;                       /* It is that of x, w and the result. */
         int64_t outputs, taps;
         int64_t positions;              /* So many are the lanes of a block. */
-        int64_t width, blocks;          /* The result is so wide, in so many blocks. */
 };
 
 static bool find_filter(const struct layout *l, struct op *op, struct filter *f)
@@ -42,17 +41,15 @@ static bool find_filter(const struct layout *l, struct op *op, struct filter *f)
         f->rank = y->rank;
         if (!value_is_constant(f->w) || f->w->constant->kind != CONSTANT_DENSE ||
             w->element != E_F32 || f->x->type->element != E_F32 || y->element != E_F32 ||
-            !op_is_static(op) || type_is_empty(y) || !layout_is_direct(op) ||
+            !(l->positions || op_is_static(op)) || type_is_empty(y) || !layout_is_direct(op) ||
             op_int(op, "groups") != 1 || op_ints(op, "strides", NULL)[last] != 1 ||
             op_ints(op, "dilations", NULL)[last] != 1)
                 return false;
         f->outputs = type_extent(y, 1);
         f->taps = type_extent(w, f->rank - 1);
-        f->width = type_extent(y, f->rank - 1);
         f->positions = l->block;
-        f->blocks = divide_up(f->width, f->positions);
         const int64_t taps = f->taps + f->positions - 1;
-        return f->outputs < l->block && f->blocks > 1 &&
+        return f->outputs < l->block && dim_bound(l->m, y->dims[f->rank - 1]) > f->positions &&
                taps * f->outputs * 100 < f->taps * l->block * GAIN_PERCENT &&
                (double)type_bytes(w) / (double)f->taps * (double)(taps * f->positions) <=
                        WEIGHTS_MOST;
@@ -91,8 +88,7 @@ static struct value *convolved(struct layout *l, const struct filter *f)
         memcpy(strides, op_ints(f->op, "strides", NULL), (size_t)spatial * sizeof *strides);
         memcpy(pads, op_ints(f->op, "pads", NULL), 2 * (size_t)spatial * sizeof *pads);
         strides[last] = f->positions;
-        pads[spatial + last] = f->blocks * f->positions + f->taps - 1 - pads[last] -
-                               type_extent(f->x->type, f->rank - 1);
+        pads[spatial + last] += f->positions - 1;       /* The last block may not be full. */
         attr_set_ints(l->m, attrs, OP_convolve, "strides", strides, spatial);
         attr_set_ints(l->m, attrs, OP_convolve, "pads", pads, 2 * spatial);
         return value_build(&l->b, OP_convolve,
@@ -116,7 +112,8 @@ static struct value *in_rows(struct layout *l, const struct filter *f, struct va
                 perm[d] = d + 1;
         }
         perm[f->rank] = 2;
-        whole[f->rank - 1] = dim_of(f->blocks * f->positions);
+        whole[f->rank - 1] = dim_binary(l->m, DIM_MUL, y->type->dims[f->rank - 1],
+                                        dim_of(f->positions));
         y = layout_transpose(&l->b, layout_reshape(&l->b, y, f->rank + 1, split), perm);
         return layout_slice_to(&l->b, layout_reshape(&l->b, y, f->rank, whole), t->dims);
 }
@@ -125,7 +122,7 @@ static struct value *in_rows(struct layout *l, const struct filter *f, struct va
 static bool is_worth_it(const struct layout *l, const struct filter *f, const struct op *wide)
 {
         const struct target *target = l->context->target;
-        const double bytes = (double)type_bytes(op_result(f->op)->type);
+        const double bytes = (double)type_most_bytes(l->m, op_result(f->op)->type);
         double one = layout_reached_cost(layout_blocks_cost(f->op, false, target), target);
         const double plain = layout_plain_cost(f->op, target);
         if (f->taps <= VECTOR_JOINED_MAX && plain < one)

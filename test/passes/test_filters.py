@@ -65,6 +65,24 @@ def test_filter(name, target, tmp_path):
     assert check.returncode == 0, check.stderr
 
 
+@pytest.mark.parametrize("shape, w, pads, dims", [(["N", 1, "L"], [2, 1, 129], [64, 64], {"N": 3, "L": 400}), ([1, 2, "H", "L"], [1, 2, 3, 40], [1, 0, 1, 39], {"H": 9, "L": 150})])
+def test_open(shape, w, pads, dims, tmp_path):
+    """as wide as a run has it: less than a block, whole blocks, one more"""
+    model = network(tmp_path / "m.onnx", shape, w, pads, {})
+    options = [f"--dim={name}=1..{bound}" for name, bound in dims.items()]
+    text = dnncc.run([dnncc.DNNCC, model, "--target=x86-64-v4", *options, "--passes=simplify,layout", "--emit=ir", "-o", "-"]).stdout
+    assert "strides=[16]" in text or "strides=[1, 16]" in text, text
+    programs = []
+    for name, target in ("open", "native"), ("plain", "generic"):
+        (tmp_path / name).mkdir()
+        dnncc.compile_model(model, tmp_path / name, [*options, f"--target={target}"])
+        programs.append(dnncc.build_host(tmp_path / name, flags=["-O1", "-fsanitize=address,undefined"]))
+    for length in 5, 16, 31, 64, 97, dims["L"]:
+        x = np.random.default_rng(length).standard_normal([length if d == "L" else min(dims[d], 2) if d in dims else d for d in shape]).astype(np.float32)
+        got, want = (dnncc.run_host(program, [x])[0] for program in programs)
+        np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-4)
+
+
 def test_infinite(tmp_path):
     """under --exact a number that is infinite meets no products by 0 that the model does not have"""
     model = network(tmp_path / "m.onnx", [1, 1, 300], [1, 1, 129], [0, 0], {})
