@@ -143,8 +143,10 @@ def test_names_and_places(tmp_path):
         return re.search('passes "([^"]*)"', done.stdout).group(1) if not code else done.stderr
     assert passes("--passes=strip_unused,fold_constants,fold_batch_norms,remove_identities,round_weights,quantize_weights,lower,legalize,plan") == \
         "dce,fold,fold_batch_norms,remove_identities,round_weights,byte_weights,lower,legalize,plan"
+    assert passes("--passes=strip_unused_nodes,fold_old_batch_norms,remove_nodes,lower,legalize,plan") == "dce,fold_batch_norms,remove_identities,lower,legalize,plan"
+    assert "pass quantize" in passes("--passes=quantize_nodes", code=1)
     usual = passes()
-    for extra, place in (("fold_batch_norms", 0), ("round_weights", usual.index("cse,requantize,dce,hoist")), ("byte_weights", usual.index("fuse,")),
+    for extra, place in (("fold_batch_norms", 0), ("round_weights", usual.index("cse,requantize,dce,hoist")), ("byte_weights", usual.index("shares,")),
                          ("vectorize", usual.index("vectorize,")), ("plan", len(usual) + 1)):
         found = passes(f"--passes=+{extra}")
         assert sorted(found.split(",")) == sorted([*usual.split(","), extra]), found
