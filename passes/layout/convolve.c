@@ -673,6 +673,8 @@ bool layout_convolve(struct layout *l, struct op *op)
                              c.w);
         else
                 y = contract_phases(&c, x);
+        if (y && near.turned)
+                y = layout_turned_back(l, y);
         layout_form(l, op_result(op))->blocks = y;
         l->failed |= !y;
         return y != NULL;

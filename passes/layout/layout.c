@@ -24,6 +24,7 @@
  * brought back from its other one. What remains of the old operations is dead. Sums are added up in
  * another order: class R. Targets without vectors have no layouts. */
 #include "passes/layout/layout.h"
+#include "passes/layout/neighbours.h"
 
 #include "kernels/kernels.h"
 
@@ -288,6 +289,7 @@ int pass_layout(struct function *f, struct pass_context *context)
         for (int i = 0; i < l.formed_count; i++)
                 l.formed[i]->scratch = NULL;
         pass_dce(f, context);
+        layout_sink_turned(&l, &f->body);
         int shared = l.failed || f->next ? 0 : layout_share_tables(&l);
         arena_free(l.arena);
         return l.failed ? -1 : l.replaced_count + shared;

@@ -10,7 +10,10 @@
  * taken as rows of single bytes, [N, 1, .., S * C, 1], and the operation `neighbours` makes words
  * of these that begin at each byte: the window has as many words as its row needs, a word of bytes
  * apart, and no zeros are put behind each position's channels. Exact: zeros stand behind the
- * weights of a row alone. */
+ * weights of a row alone.
+ *
+ * The columns of an image are taken for its rows where a window then has fewer words: one of 10 x 4
+ * bytes has 4 words of 16 bytes and not 10. The result is turned back behind its epilogue. */
 #include "passes/layout/neighbours.h"
 
 #include <string.h>
@@ -27,14 +30,58 @@ bool layout_wants_neighbours(const struct target *target, const struct op *op, i
                x->rank < RANK_MAX;
 }
 
+/* The convolution as it is computed: x is [N, C, S..], w [M, C, K..]. */
+struct turnable {
+        struct value *x, *w;
+        int spatial;
+        int64_t strides[RANK_MAX], dilations[RANK_MAX], pads[2 * RANK_MAX], results;
+};
+
+/* Do windows of an image have fewer words along its columns? Rows that are columns cannot be passed
+ * on. */
+static bool turns(const struct layout *l, const struct op *op, const struct value *w,
+                  int64_t group)
+{
+        const int rank = w->type->rank;
+        if (rank != 4 || op_ints(op, "dilations", NULL)[0] != 1 || l->context->max_ram >= 0)
+                return false;
+        const int64_t channels = type_extent(w->type, 1), rows = type_extent(w->type, 2),
+                      columns = type_extent(w->type, 3);
+        return columns * divide_up(channels * rows, group) <
+               rows * divide_up(channels * columns, group);
+}
+
+static struct turnable turnable_of(struct layout *l, const struct op *op, struct value *w,
+                                   bool turned)
+{
+        static const int64_t turn[] = { 0, 1, 3, 2 };
+        struct turnable t = { .x = op_operand(op, 0), .w = w, .spatial = w->type->rank - 2 };
+        const int64_t *strides = op_ints(op, "strides", NULL),
+                      *dilations = op_ints(op, "dilations", NULL),
+                      *pads = op_ints(op, "pads", NULL);
+        for (int d = 0; d < t.spatial; d++) {
+                const int of = turned ? t.spatial - 1 - d : d;
+                t.strides[d] = strides[of];
+                t.dilations[d] = dilations[of];
+                t.pads[d] = pads[of];
+                t.pads[t.spatial + d] = pads[t.spatial + of];
+        }
+        t.results = type_extent(op_result(op)->type, turned ? 2 : 1 + t.spatial);
+        if (turned) {
+                t.x = layout_transpose(&l->b, t.x, turn);
+                t.w = layout_transpose(&l->b, t.w, turn);
+        }
+        return t;
+}
+
 /* Returns x, [N, C, S..], as [N, 1, S.. with C, 1], with the pads around it and `positions` words
  * in a row. */
-static struct value *bytes_of(struct layout *l, const struct op *op, struct value *x,
-                              int64_t positions, int64_t group)
+static struct value *bytes_of(struct layout *l, const struct turnable *t, int64_t positions,
+                              int64_t group)
 {
-        const int rank = x->type->rank, spatial = rank - 2, last = spatial - 1;
-        const int64_t channels = type_extent(x->type, 1),
-                      *pads = op_ints(op, "pads", NULL);
+        struct value *x = t->x;
+        const int rank = x->type->rank, spatial = t->spatial, last = spatial - 1;
+        const int64_t channels = type_extent(x->type, 1), *pads = t->pads;
         int64_t perm[RANK_MAX] = { 0 }, around[2 * RANK_MAX];
         for (int d = 1; d < rank; d++)
                 perm[d] = d + 1 < rank ? d + 1 : 1;
@@ -83,21 +130,104 @@ static struct value *words_of(struct layout *l, struct value *w, int64_t words, 
 bool layout_neighbours(struct layout *l, const struct op *op, struct value *w, int64_t group,
                        struct neighbours *n)
 {
-        struct value *x = op_operand(op, 0);
-        const int rank = x->type->rank, spatial = rank - 2, last = spatial - 1;
-        const int64_t channels = type_extent(x->type, 1),
-                      words = divide_up(channels * type_extent(w->type, rank - 1), group);
-        memcpy(n->strides, op_ints(op, "strides", NULL), (size_t)spatial * sizeof *n->strides);
-        memcpy(n->dilations, op_ints(op, "dilations", NULL),
-               (size_t)spatial * sizeof *n->dilations);
+        n->turned = turns(l, op, w, group);
+        const struct turnable t = turnable_of(l, op, w, n->turned);
+        if (!t.x || !t.w)
+                return false;
+        const int last = t.spatial - 1;
+        const int64_t channels = type_extent(t.x->type, 1),
+                      words = divide_up(channels * type_extent(t.w->type, 1 + t.spatial), group);
+        memcpy(n->strides, t.strides, sizeof n->strides);
+        memcpy(n->dilations, t.dilations, sizeof n->dilations);
         n->strides[last] *= channels;
         n->dilations[last] = group;
-        const int64_t results = type_extent(op_result(op)->type, rank - 1),
-                      positions = (results - 1) * n->strides[last] + (words - 1) * group + 1;
-        x = bytes_of(l, op, x, positions, group);
+        const int64_t positions = (t.results - 1) * n->strides[last] + (words - 1) * group + 1;
+        struct value *x = bytes_of(l, &t, positions, group);
         struct attr *attrs = attrs_new(l->m, OP_neighbours);
         attr_set(attrs, OP_neighbours, "count", group);
         n->x = x ? value_build(&l->b, OP_neighbours, &x, 1, attrs, NULL) : NULL;
-        n->w = words_of(l, w, words, group);
+        n->w = words_of(l, t.w, words, group);
         return n->x && n->w;
+}
+
+/* ---- results whose rows are columns ---- */
+
+enum { ROWS = 2, COLUMNS = 3, BLOCKS_RANK = 5, OPERANDS_MOST = 4 };
+static const int64_t turned_back[BLOCKS_RANK] = { 0, 1, COLUMNS, ROWS, 4 };
+
+struct value *layout_turned_back(struct layout *l, struct value *y)
+{
+        return build_transpose(&l->b, y, turned_back);
+}
+
+static bool is_turned_back(const struct op *op)
+{
+        const struct value *x = op->code == OP_transpose ? op_operand(op, 0) : NULL;
+        return x && op_is(x, OP_convolve_packed) && op_is(op_operand(x->op, 0), OP_neighbours) &&
+               x->type->rank == BLOCKS_RANK &&
+               !memcmp(op_ints(op, "perm", NULL), turned_back, sizeof turned_back);
+}
+
+/* Returns v as an operand of an operation on values of type t, whose rows are columns; NULL: v has
+ * rows of its own. */
+static struct value *turned_operand(struct builder *b, struct value *v, const struct type *t)
+{
+        t = type_with_element(b->m, t, v->type->element);
+        if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_SPLAT)
+                return constant_splat(b->m, t, v->constant->data);
+        if (!op_is(v, OP_broadcast))
+                return NULL;
+        int count;
+        const int64_t *dims = op_ints(v->op, "dims", &count);
+        for (int i = 0; i < count; i++)
+                if (dims[i] == ROWS || dims[i] == COLUMNS)
+                        return NULL;
+        return build_broadcast(b, op_operand(v->op, 0), t, dims);
+}
+
+/* Moves a transpose behind the only operation that reads it. Returns the transpose there; NULL: it
+ * stays. */
+static struct op *sink(struct layout *l, struct op *turn)
+{
+        struct value *v = op_result(turn), *x = op_operand(turn, 0), *operands[OPERANDS_MOST];
+        if (!value_has_one_use(v))
+                return NULL;
+        struct op *user = v->uses->user;
+        if (!(op_info[user->code].traits & TRAIT_ELEMENTWISE) || user->result_count != 1 ||
+            user->operand_count > OPERANDS_MOST || user->region != turn->region)
+                return NULL;
+        struct builder b = l->b;
+        b.region = user->region;
+        b.before = user;
+        b.location = user->location;
+        for (int i = 0; i < user->operand_count; i++) {
+                struct value *o = op_operand(user, i);
+                operands[i] = o == v ? x : o ? turned_operand(&b, o, x->type) : NULL;
+                if (o && !operands[i])
+                        return NULL;
+        }
+        const struct type *t = type_with_element(l->m, x->type, op_result(user)->type->element);
+        struct value *y =
+                value_build(&b, user->code, operands, user->operand_count, user->attrs, t);
+        y = y ? build_transpose(&b, y, turned_back) : NULL;
+        if (!y)
+                return NULL;
+        value_replace(op_result(user), y);
+        op_erase(user);
+        op_erase(turn);
+        return y->op;
+}
+
+void layout_sink_turned(struct layout *l, const struct region *region)
+{
+        struct op **turns = NULL;
+        int count = 0;
+        for (struct op *op = region_walk(region, NULL); op; op = region_walk(region, op))
+                if (is_turned_back(op)) {
+                        ARENA_GROW(l->arena, turns, count);
+                        turns[count++] = op;
+                }
+        for (int i = 0; i < count; i++)
+                for (struct op *turn = turns[i]; turn;)
+                        turn = sink(l, turn);
 }

@@ -10,6 +10,8 @@
 struct neighbours {
         struct value *x, *w;
         int64_t strides[RANK_MAX], dilations[RANK_MAX];
+        bool turned;                    /* Rows of an image are its columns, and so are those of the
+                                         * result. */
 };
 
 /* Should a convolution, whose multiply takes words of `group` elements, be one of neighbours? */
@@ -17,5 +19,10 @@ bool layout_wants_neighbours(const struct target *target, const struct op *op, i
 /* Builds the operands; w holds the decoded weights. Returns false after an error. */
 bool layout_neighbours(struct layout *l, const struct op *op, struct value *w, int64_t group,
                        struct neighbours *n);
+/* Returns a result in blocks whose rows are columns as the result of the convolution. */
+struct value *layout_turned_back(struct layout *l, struct value *y);
+/* Turns such results back behind the element-wise operations on them, in whose kernels they are
+ * computed, rather than in front of these. */
+void layout_sink_turned(struct layout *l, const struct region *region);
 
 #endif

@@ -95,6 +95,22 @@ def cases():
             yield pytest.param(name, seed, unsigned, target, id=label, marks=[] if few else pytest.mark.long)
 
 
+@pytest.mark.parametrize("unsigned", [False, True])
+def test_windows_turn(unsigned, tmp_path):
+    """a window of 10 x 4 bytes is four words of sixteen, its columns; where rows are passed on it is ten, and the bytes are the same"""
+    processor.require("cortex-m55")
+    model, inputs = layer("one_channel", 3, unsigned)
+    path = saved(model, tmp_path)
+    want = results(path, inputs, "generic", tmp_path / "plain", "--requantize=integer")
+    words = []
+    for name, options in (("turned", []), ("rows", ["--max-ram=800"])):
+        for got, plain in zip(results(path, inputs, "cortex-m55", tmp_path / name, *options), want, strict=True):
+            np.testing.assert_array_equal(got, plain)
+        shown = dnncc.run([dnncc.DNNCC, path, "--target=cortex-m55", *options, "--emit=ir", "-o", "-"]).stdout
+        words.append(("perm=[0, 1, 3, 2, 4]" in shown, int(re.search(r"const @a_w\w* : <\d+ x 1 x (\d+) x", shown)[1])))
+    assert words == [(True, 4), (False, 10)]
+
+
 @pytest.mark.parametrize("name,seed,unsigned,target", list(cases()))
 def test_layers(name, seed, unsigned, target, tmp_path):
     """the same bytes as plain C makes by integers; those of the model's floats are at most one apart"""
