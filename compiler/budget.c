@@ -18,7 +18,7 @@
 #include "ir/target/schedule.h"
 
 /* A try does these; each also does what those before it do. */
-enum { FOR_SPEED, IN_ORDER, DIRECT, IN_ROWS, IN_PARTS, UNBLOCKED, TRIES };
+enum { FOR_SPEED, IN_ORDER, DIRECT, IN_ROWS, IN_PARTS, IN_LEAST, UNBLOCKED, TRIES };
 static const struct { const char *name, *doing;
 } tries[] = {
         [FOR_SPEED] = { "speed", "as without a budget" },
@@ -26,6 +26,7 @@ static const struct { const char *name, *doing;
         [DIRECT] = { "direct", "without Winograd's algorithm" },
         [IN_ROWS] = { "rows", "with rows passed on" },
         [IN_PARTS] = { "parts", "with strips of parts of rows" },
+        [IN_LEAST] = { "least", "with rows passed on in as few bytes as possible" },
         [UNBLOCKED] = { "unblocked", "without blocked tensors" },
 };
 
@@ -106,6 +107,8 @@ static bool is_promising(struct run *run, int doing)
                 return !run->context.memory && report_memory(run).best <= run->options.max_ram;
         case IN_PARTS:
                 return has_strips(&module_entry(run->state.module)->body);
+        case IN_LEAST:                  /* What divides the network predicts bytes, and may err. */
+                return run->options.max_ram > 0;
         case DIRECT:
                 return has_winograd(&module_entry(run->state.module)->body);
         default:
@@ -122,7 +125,9 @@ static bool compile_so(struct run *run, const struct pipeline_options *pipeline,
         if (doing >= IN_PARTS)
                 run->context.strip_percent = STRIP_PERCENT_MOST;
         run->context.direct = doing >= DIRECT;
-        run->context.max_ram = doing >= IN_ROWS ? run->options.max_ram : -1;
+        run->context.max_ram = doing == IN_LEAST  ? 0
+                               : doing >= IN_ROWS ? run->options.max_ram
+                                                  : -1;
         run->context.unblocked = doing >= UNBLOCKED;
         if (run->state.module && run->options.max_ram >= 0)
                 run->state.module->within = tries[doing].name;
