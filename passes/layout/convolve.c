@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Layout of convolutions: convolve becomes convolve_packed or, depthwise, convolve_lanes.
  *
- *   groups        few channels of several groups become one group, whose weights are blocks on a
- *                 diagonal of zeros; where a channel has several outputs, each reads a copy of it
+ *   groups        few channels of several groups become one group, a block has the channels of one
+ *                 group, or each output of a channel reads a copy of it (groups.c)
  *   transposed    (input_dilations): output s * q + r sums every s-th weight only, so each r is a
  *                 convolution of its own, and the results lie interleaved in the whole */
 #include "passes/layout/layout.h"
@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-enum { SPATIAL_MAX = 6, MERGED_MAX = 8, PHASES_MAX = 64 };
+enum { SPATIAL_MAX = 6, PHASES_MAX = 64 };
 
 struct convolution {
         struct layout *l;
@@ -21,6 +21,8 @@ struct convolution {
         const struct multiply *multiply;
         int64_t groups, block;          /* A block of x has this many channels, before blocks are
                                          * padded to whole words. */
+        bool own;                       /* A block has the channels, or the outputs, of one
+                                         * group. */
         int spatial;
         const int64_t *strides, *dilations; /* Each is of all spatial dimensions of x in blocks. */
 };
@@ -32,55 +34,6 @@ static bool is_depthwise(const struct convolution *c)
 }
 
 /* ---- groups ---- */
-
-/* Repeats each channel `times` times. */
-static struct value *repeat_channels(struct builder *b, struct value *x, int64_t times)
-{
-        dim_t dims[RANK_MAX] = { x->type->dims[0], x->type->dims[1], dim_of(times) };
-        int64_t onto[RANK_MAX] = { 0, 1 };
-        int rank = x->type->rank;
-        for (int d = 2; d < rank; d++) {
-                dims[d + 1] = x->type->dims[d];
-                onto[d] = d + 1;
-        }
-        x = build_broadcast(b, x, type_tensor(b->m, x->type->element, rank + 1, dims), onto);
-        dims[1] = dim_of(dim_extent(dims[1]) * times);
-        memmove(dims + 2, dims + 3, (size_t)(rank - 2) * sizeof *dims);
-        return build_reshape(b, x, rank, dims);
-}
-
-/* Makes the weights of `merged` groups those of one: [.., i, outputs, channels, ..] becomes row i
- * of a square whose diagonal it is. To get there, n zeros are put behind each row of n * m
- * elements; cut to n * m elements each, the rows then begin m elements further to the left every
- * time. */
-static struct value *merge_groups(struct builder *b, struct value *w, int64_t groups,
-                                  int64_t merged)
-{
-        const dim_t *old = w->type->dims;
-        int64_t outputs = dim_extent(old[0]) / groups, channels = dim_extent(old[1]),
-                left = groups / merged, window = 1;
-        for (int d = 2; d < w->type->rank; d++)
-                window *= dim_extent(old[d]);
-        dim_t dims[RANK_MAX] = { dim_of(left), dim_of(merged), dim_of(outputs), dim_of(channels),
-                                 dim_of(window) };
-        dim_t padded[] = { dim_of(left), dim_of(merged), dim_of(outputs),
-                           dim_of((merged + 1) * channels), dim_of(window) };
-        static const int64_t swap[] = { 0, 2, 1, 3, 4 };
-        struct value *v = layout_pack(b, layout_reshape(b, w, 5, dims), padded, 5, padded, swap);
-        v = layout_reshape(b, v, 4,
-                           (dim_t[]){ dim_of(left), dim_of(outputs),
-                                      dim_of(merged * (merged + 1) * channels), dim_of(window) });
-        v = layout_slice_to(b, v,
-                            (dim_t[]){ dim_of(left), dim_of(outputs),
-                                       dim_of(merged * merged * channels), dim_of(window) });
-        v = layout_reshape(b, v, 5,
-                           (dim_t[]){ dim_of(left), dim_of(outputs), dim_of(merged),
-                                      dim_of(merged * channels), dim_of(window) });
-        v = layout_transpose(b, v, swap);
-        memcpy(dims, old, (size_t)w->type->rank * sizeof *dims);
-        dims[1] = dim_of(dim_extent(dims[1]) * merged);
-        return layout_reshape(b, v, w->type->rank, dims);
-}
 
 /* Pads single channels up to whole blocks: there are zeros for the channels behind the last. */
 static void pad_groups(struct convolution *c)
@@ -103,7 +56,7 @@ static bool bring_groups(struct convolution *c)
 {
         int64_t channels = type_extent(c->w->type, 1),
                 outputs = type_extent(c->w->type, 0) / c->groups;
-        if (c->groups == 1 || is_depthwise(c) ||
+        if (c->groups == 1 || c->own || is_depthwise(c) ||
             (channels % c->l->block == 0 && outputs % c->l->block == 0))
                 return true;
         const bool streams = c->multiply->streams;
@@ -111,19 +64,17 @@ static bool bring_groups(struct convolution *c)
             value_is_constant(c->w))
                 pad_groups(c);
         if (channels == 1 && outputs > 1) {
-                c->x = repeat_channels(&c->l->b, c->x, outputs);
+                c->x = layout_repeat_channels(&c->l->b, c->x, outputs);
                 c->groups *= outputs;
                 return true;
         }
-        for (int64_t t = 2; t <= (streams ? c->l->block : MERGED_MAX) && t <= c->groups; t++) {
-                bool whole = t * channels % c->l->block == 0 && t * outputs % c->l->block == 0;
-                if (c->groups % t || !(whole || t == c->groups))
-                        continue;
-                c->w = merge_groups(&c->l->b, c->w, c->groups, t);
-                c->groups /= t;
-                return true;
-        }
-        return false;
+        int64_t merged = layout_merged_groups(c->l, c->groups, channels, outputs,
+                                       streams ? c->l->block : LAYOUT_MERGED_MAX);
+        if (!merged)
+                return false;
+        c->w = layout_merge_groups(&c->l->b, c->w, c->groups, merged);
+        c->groups /= merged;
+        return true;
 }
 
 /* ---- operands ---- */
@@ -249,7 +200,7 @@ static struct value *pack_lanes(struct layout *l, struct value *w, int64_t lanes
 /* Returns how many channels a block of results has, where a group has this many outputs. */
 static int64_t block_of(const struct convolution *c, int64_t outputs)
 {
-        return is_last(c->l, op_result(c->op)) ? outputs : c->l->block;
+        return c->own || is_last(c->l, op_result(c->op)) ? outputs : c->l->block;
 }
 
 /* Builds the contraction of x, in blocks with its halo, by w (all of c's weights, or those of a
@@ -629,9 +580,11 @@ bool layout_convolve(struct layout *l, struct op *op)
         struct phases p = phases_of(&c);
         if (!whole && !(p.good && layout_has_phases(op)))
                 return layout_refuse(l, REMARK_layout_phases);
+        c.own = layout_has_own_blocks(l, op);
         if (!bring_groups(&c))
                 return layout_refuse(l, REMARK_layout_groups);
-        bool few = !is_depthwise(&c) && !blocks_of(c.x) && type_extent(c.x->type, 1) < l->block;
+        bool few = !c.own && !is_depthwise(&c) && !blocks_of(c.x) &&
+                   type_extent(c.x->type, 1) < l->block;
         int group = whole_group(&c);
         struct neighbours near = { 0 };
         const bool nears = few && layout_wants_neighbours(l->context->target, op, group);
@@ -643,7 +596,8 @@ bool layout_convolve(struct layout *l, struct op *op)
                 c.dilations = near.dilations;
         }
         struct value *x =
-                nears              ? near.x
+                nears   ? near.x
+                : c.own ? layout_groups(l, c.x, c.groups)
                 : few && group > 1 ? grouped_channels(l, c.x, group)
                 : few            ? few_channels(l, c.x)
                 : is_depthwise(&c)
@@ -675,6 +629,8 @@ bool layout_convolve(struct layout *l, struct op *op)
                 y = contract_phases(&c, x);
         if (y && near.turned)
                 y = layout_turned_back(l, y);
+        if (c.own)
+                y = layout_from_groups(l, y, op_result(op));
         layout_form(l, op_result(op))->blocks = y;
         l->failed |= !y;
         return y != NULL;

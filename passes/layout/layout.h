@@ -192,6 +192,27 @@ bool layout_is_direct(const struct op *convolve);
 /* Is it direct, or are its outputs of few phases, each of which is a direct convolution? */
 bool layout_has_phases(const struct op *convolve);
 
+/* ---- groups.c ---- */
+
+enum { LAYOUT_MERGED_MAX = 8 };         /* So many groups become one at most. */
+
+/* Is each group a block of x, and one of the result? */
+bool layout_has_own_blocks(const struct layout *l, const struct op *convolve);
+/* Returns how many groups become one where channels and outputs of so many groups are whole blocks,
+ * or where these are all groups; 0: there is no such number up to `most`. */
+int64_t layout_merged_groups(const struct layout *l, int64_t groups, int64_t channels,
+                             int64_t outputs, int64_t most);
+/* Makes the weights of `merged` groups those of one. */
+struct value *layout_merge_groups(struct builder *b, struct value *w, int64_t groups,
+                                  int64_t merged);
+/* Repeats each channel `times` times. */
+struct value *layout_repeat_channels(struct builder *b, struct value *x, int64_t times);
+/* Returns [N, C, S..] as [N, groups, S.., channels of a group]. */
+struct value *layout_groups(struct layout *l, struct value *x, int64_t groups);
+/* Returns blocks that have the outputs of a group each in the blocks that y, of the logical form,
+ * is wanted in. */
+struct value *layout_from_groups(struct layout *l, struct value *blocks, const struct value *y);
+
 /* ---- dot.c: dot, and what follows it element by element ---- */
 
 bool layout_dot(struct layout *l, struct op *op);

@@ -343,6 +343,15 @@ static void choose_convolve(struct layout *l, struct op *op)
         }
         if (stay)
                 return;
+        if (layout_has_own_blocks(l, op)) {
+                /* Groups of a position are side by side in the last layout; else all its elements
+                 * move twice. */
+                add_cost(l, x, BLOCKS, 2 * copy(l, x->type, BLOCKS));
+                add_cost(l, y, BLOCKS, 2 * copy(l, y->type, BLOCKS));
+                add_cost(l, x, LAST, copy(l, x->type, LAST));
+                add_cost(l, y, LAST, copy(l, y->type, LAST));
+                return;
+        }
         if (!is_simple(op)) {           /* Such a convolution is built of blocks (convolve.c). */
                 add_cost(l, x, LAST, INFINITY);
                 add_cost(l, y, LAST, INFINITY);

@@ -99,6 +99,15 @@ static bool is_of_indices(const struct value *v, int depth)
         return good;
 }
 
+/* Does v bring runs of results of a contraction, which nothing else reads, to other places? */
+static bool moves_results(const struct value *v)
+{
+        const struct value *x = op_is(v, OP_transpose) ? op_operand(v->op, 0) : NULL;
+        const int64_t *perm = x ? op_ints(v->op, "perm", NULL) : NULL;
+        return x && x->kind == VALUE_RESULT && op_info[x->op->code].traits & TRAIT_CONTRACTION &&
+               value_has_one_use(x) && perm[x->type->rank - 1] == x->type->rank - 1;
+}
+
 /* Does v begin a kernel? It does if its operation computes something or a reduction reads it, and
  * if element-wise operations (in its shape or under other extents) and reductions alone read it:
  * they can be one kernel. */
@@ -109,7 +118,7 @@ static bool starts_kernel(const struct value *v, const struct op *op)
             is_of_indices(v, 0))
                 return false;
         return ((v->kind == VALUE_RESULT && op_info[v->op->code].traits & computes) ||
-                is_reduced(v)) &&
+                is_reduced(v) || moves_results(v)) &&
                read_by(v, op, TRAIT_ELEMENTWISE | TRAIT_REDUCTION, TRAIT_ELEMENTWISE);
 }
 

@@ -99,6 +99,34 @@ def shifted_windows(g):
     return [windows, positions, width], x
 
 
+def grouped(g, width, groups, size=28, blocks=4):
+    """residual blocks: 1 x 1, 3 x 3 in groups, 1 x 1"""
+    x = "x"
+    for _ in range(blocks):
+        y = g.op("Relu", g.op("Conv", x, g.normal(width, width, 1, 1), g.normal(width)))
+        y = g.op("Relu", g.op("Conv", y, g.normal(width, width // groups, 3, 3), g.normal(width), group=groups, pads=[1] * 4))
+        x = g.op("Relu", g.op("Add", x, g.op("Conv", y, g.normal(width, width, 1, 1), g.normal(width))))
+    return [1, width, size, size], x
+
+
+@kind
+def groups_of_24(g):
+    """four blocks of 168 channels in 7 groups (as regnet_x_1_6gf)"""
+    return grouped(g, 168, 7)
+
+
+@kind
+def groups_of_8(g):
+    """four blocks of 440 channels in 55 groups (as regnet_y_400mf)"""
+    return grouped(g, 440, 55, 14)
+
+
+@kind
+def groups_of_20(g):
+    """four blocks of 180 channels in 9 groups"""
+    return grouped(g, 180, 9)
+
+
 def dnncc_time(dnncc, target, model):
     """milliseconds of the 5th percentile of the runs that --bench measured"""
     done = subprocess.run([dnncc, model, f"--target={target}", "--weights=file", "--bench=1", "-o", model.with_suffix(".c")], capture_output=True, text=True)

@@ -83,7 +83,7 @@ LAYOUT = {
     "plain": ("<1 x 3 x 64 x 64 x f32>", '%0 = convolve(%x, <3 x 1 x 3 x 3 x f32> 0.5) pads=[1, 1, 1, 1] groups=3 : <1 x 3 x 64 x 64 x f32>    ; "a"'),
     "phases": ("<1 x 16 x 8 x 8 x f32>", '%0 = convolve(%x, <16 x 16 x 3 x 3 x f32> 0.5) input_dilations=[2, 2] dilations=[2, 2] '
                ': <1 x 16 x 11 x 11 x f32>    ; "a"'),
-    "groups": ("<1 x 66 x 8 x 8 x f32>", '%0 = convolve(%x, <66 x 6 x 1 x 1 x f32> 0.5) groups=11 : <1 x 66 x 8 x 8 x f32>    ; "a"'),
+    "groups": ("<1 x 66 x 8 x 8 x f32>", '%0 = convolve(%x, <66 x 6 x 1 x 1 x f32> 0.5) input_dilations=[2, 2] groups=11 : <1 x 66 x 15 x 15 x f32>    ; "a"'),
     "small": ("<2 x 2 x f32>", f'%0 = dot(%x, %x) {DOT} : <2 x 2 x f32>    ; "a"'),
     "attention": ('<1 x 2 x 8 x 64 x f32>, %y "y": <1 x 2 x N x 64 x f32>',
                   '%0 = dot(%x, %y) batch_a=[0, 1] batch_b=[0, 1] contract_a=[3] contract_b=[3] : <1 x 2 x 8 x N x f32>    ; "a"\n'
