@@ -3,6 +3,8 @@
  *
  *   groups        few channels of several groups become one group, a block has the channels of one
  *                 group, or each output of a channel reads a copy of it (groups.c)
+ *   volumes       windows of 1 x 3 x 3 are windows of 3 x 3 over more images, so that Winograd's
+ *                 algorithm can have them (layout_volumes.c)
  *   transposed    (input_dilations): output s * q + r sums every s-th weight only, so each r is a
  *                 convolution of its own, and the results lie interleaved in the whole */
 #include "passes/layout/layout.h"
@@ -612,6 +614,14 @@ bool layout_convolve(struct layout *l, struct op *op)
         if (x && !is_depthwise(&c))
                 x = build_cast(&l->b, x, multiply_reads(l->context, c.multiply));
         struct value *y;
+        const bool images = layout_is_of_images(l, op) && !nears && !few && x;
+        if (images) {
+                x = layout_as_images(l, x);
+                c.w = layout_window_of_image(l, c.w);
+                c.spatial--;
+                c.strides++;
+                c.dilations++;
+        }
         if (!whole && phases_alike(&c, &p)) {
                 y = contract_phases_at_once(&c, x, &p);
                 l->failed |= !y;
@@ -621,14 +631,17 @@ bool layout_convolve(struct layout *l, struct op *op)
         }
         if (whole)
                 y = contract(&c,
-                             nears ? x
-                                   : layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL),
-                                                 c.spatial),
+                             nears    ? x
+                             : images ? layout_halo_of_images(l, x, op)
+                                      : layout_halo(&l->b, x, 2, op_ints(op, "pads", NULL),
+                                                    c.spatial),
                              c.w);
         else
                 y = contract_phases(&c, x);
         if (y && near.turned)
                 y = layout_turned_back(l, y);
+        if (images && y)
+                y = layout_from_images(l, y, op_result(op)->type);
         if (c.own)
                 y = layout_from_groups(l, y, op_result(op));
         layout_form(l, op_result(op))->blocks = y;

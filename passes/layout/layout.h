@@ -192,6 +192,19 @@ bool layout_is_direct(const struct op *convolve);
 /* Is it direct, or are its outputs of few phases, each of which is a direct convolution? */
 bool layout_has_phases(const struct op *convolve);
 
+/* ---- layout_volumes.c ---- */
+
+/* Is each plane of the volumes an image of its own? */
+bool layout_is_of_images(const struct layout *l, const struct op *convolve);
+/* Returns x in blocks, [N, blocks, D, H, W, block], as [N * D, blocks, H, W, block]. */
+struct value *layout_as_images(struct layout *l, struct value *x);
+/* Returns weights [M, C, 1, 3, 3] as [M, C, 3, 3]. */
+struct value *layout_window_of_image(struct layout *l, struct value *w);
+/* Puts the convolution's pads around such images. */
+struct value *layout_halo_of_images(struct layout *l, struct value *x, const struct op *convolve);
+/* Returns images in blocks as volumes of the logical type t in blocks. */
+struct value *layout_from_images(struct layout *l, struct value *y, const struct type *t);
+
 /* ---- groups.c ---- */
 
 enum { LAYOUT_MERGED_MAX = 8 };         /* So many groups become one at most. */

@@ -127,6 +127,20 @@ def groups_of_20(g):
     return grouped(g, 180, 9)
 
 
+@kind
+def volumes(g):
+    """two residual blocks of 1 x 3 x 3 and 3 x 1 x 1 windows, 64 and 144 channels, 8 planes of 28 x 28 (as r2plus1d_18)"""
+    x = "x"
+    for _ in range(2):
+        y = x
+        for k in range(2):
+            y = g.op("Relu", g.op("Conv", y, g.normal(144, 64, 1, 3, 3), g.normal(144), pads=[0, 1, 1, 0, 1, 1]))
+            y = g.op("Conv", y, g.normal(64, 144, 3, 1, 1), g.normal(64), pads=[1, 0, 0, 1, 0, 0])
+            y = g.op("Relu", g.op("Add", x, y) if k else y)
+        x = y
+    return [1, 64, 8, 28, 28], x
+
+
 def dnncc_time(dnncc, target, model):
     """milliseconds of the 5th percentile of the runs that --bench measured"""
     done = subprocess.run([dnncc, model, f"--target={target}", "--weights=file", "--bench=1", "-o", model.with_suffix(".c")], capture_output=True, text=True)
