@@ -82,6 +82,15 @@ static inline bool fusing_is_any_border(const struct fusing *f, const struct op 
         return fusing_is_border(f, op) || (f->borders && fuse_is_moved_border(op));
 }
 
+/* Makes op columns of rows, and leaves the channels of a position as they are? Kernels of small
+ * cores store their results so. */
+static inline bool fusing_is_turn(const struct fusing *f, const struct op *op)
+{
+        static const int64_t turn[] = { 0, 1, 3, 2, 4 };
+        return f->decodes && op->code == OP_transpose && op_result(op)->type->rank == 5 &&
+               !memcmp(op_ints(op, "perm", NULL), turn, sizeof turn);
+}
+
 /* Its indices are constants, which have been checked, so it cannot fail. */
 static inline bool fuse_is_known_gather(const struct op *op)
 {

@@ -8,10 +8,11 @@
 enum { PRODUCTS_MOST = 2 };             /* A kernel adds up at most this many products of the same
                                          * rows. */
 
-/* Element i of its operand goes into element i (in the halo) of its result, and nowhere else. */
-static bool keeps_index(const struct op *op)
+/* Element i of its operand goes into element i (in the halo, or turned) of its result, and nowhere
+ * else. */
+static bool keeps_index(const struct fusing *f, const struct op *op)
 {
-        return fuse_is_elementwise(op) || op->code == OP_pad;
+        return fuse_is_elementwise(op) || op->code == OP_pad || fusing_is_turn(f, op);
 }
 
 /* A packed contraction reads its weights as they lie, and rows of channels at any stride. An
@@ -104,7 +105,7 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
                 return data ? REMARK_fuse_joined : REMARK_fuse_where;
         }
         if (fuse_is_anchor(op))
-                return !keeps_index(user) || !at->identity ? REMARK_fuse_index
+                return !keeps_index(f, user) || !at->identity ? REMARK_fuse_index
                        : at->candidate->anchored && !is_twin(f, at->candidate, op)
                                ? REMARK_fuse_second_sum
                                : REMARK_fuse_joined;
@@ -199,7 +200,7 @@ static void add_use(const struct fusing *f, const struct op *user, struct member
 {
         const struct member *at = &f->members[user->number];
         bool reduces = user->code == OP_reduce && needed_per_row(at);
-        joined->identity &= keeps_index(user) && at->identity;
+        joined->identity &= keeps_index(f, user) && at->identity;
         joined->along_row &= (fuse_is_elementwise(user) && at->along_row) || reduces;
         joined->loops |= at->loops;
         joined->repeated |= at->repeated || op_info[user->code].traits & TRAIT_CONTRACTION ||

@@ -126,8 +126,9 @@ static bool stays(const struct fusing *f, const struct value *v)
                 return false;
         for (const struct use *u = v->uses; u; u = u->next)
                 if (!fuse_is_elementwise(u->user) || u->user->region != v->op->region)
-                        return value_has_one_use(v) && fuse_is_halo(u->user) &&
-                               !fusing_is_border(f, u->user);
+                        return value_has_one_use(v) &&
+                               (fusing_is_turn(f, u->user) ||
+                                (fuse_is_halo(u->user) && !fusing_is_border(f, u->user)));
         return true;
 }
 
@@ -141,7 +142,7 @@ static void find_homes(const struct region *region, const struct fusing *f)
                 if (fuse_is_packed(op))
                         member->home = op;
                 member->epilogue = op_info[op->code].traits & TRAIT_CONTRACTION;
-                bool continues = fuse_is_elementwise(op) ||
+                bool continues = fuse_is_elementwise(op) || fusing_is_turn(f, op) ||
                                  (fuse_is_halo(op) && !fusing_is_border(f, op));
                 for (int i = 0; i < op->operand_count && continues; i++) {
                         const struct value *x = op_operand(op, i);
