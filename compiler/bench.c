@@ -213,7 +213,7 @@ static void put_kernels(const struct benching *b)
         for (int i = 0; i < count; i++) {
                 at[i] = i;
                 sum += times[i];
-                cycles += report_call_cycles(run, own.items[i]);
+                cycles += own.times[i] * report_call_cycles(run, own.items[i]);
         }
         sorted_times = times;
         qsort(at, (size_t)count, sizeof *at, longest_first);
@@ -222,13 +222,14 @@ static void put_kernels(const struct benching *b)
         for (int i = 0; i < count; i++) {
                 const struct loop_stmt *call = own.items[at[i]];
                 const char *location = loop_call_location(call);
-                double t = times[at[i]], flops = call->function->flops;
+                const double calls = own.times[at[i]];
+                double t = times[at[i]], flops = calls * call->function->flops;
                 /* Predictions are those of a core without a clock: their sum is the time of all
                  * kernels. */
-                printf("%6.1f%% %10.2f %10.2f %9.2f %11" PRId64 " %6s  %s%s%.*s\n",
+                printf("%6.1f%% %10.2f %10.2f %9.2f %11.0f %6s  %s%s%.*s\n",
                        sum > 0 ? 100 * t / sum : 0, 1e6 * t,
-                       cycles > 0 ? 1e6 * sum * report_call_cycles(run, call) / cycles : 0,
-                       t > 0 ? 1e-9 * flops / t : 0, report_call_bytes(call),
+                       cycles > 0 ? 1e6 * sum * calls * report_call_cycles(run, call) / cycles : 0,
+                       t > 0 ? 1e-9 * flops / t : 0, calls * (double)report_call_bytes(call),
                        peak_text(run->arena, is_in_f32(call), t > 0 ? flops / t : 0, b->each.peak),
                        call->function->name, location ? "  " : "", SUMMARY_WIDTH,
                        location ? location : "");

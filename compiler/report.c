@@ -5,6 +5,7 @@
 
 #include "front/onnx/onnx.h"
 #include "compiler/report.h"
+#include "ir/loop/loop_bounds.h"
 
 /* ---- sizes ---- */
 
@@ -212,13 +213,41 @@ struct calls report_calls(struct run *run)
         return calls;
 }
 
+/* Returns how often a loop of main runs: 1 where that is not a number. */
+static double trips_of(const struct loop_stmt *s)
+{
+        if (s->kind != STMT_FOR)
+                return 1;
+        const struct loop_range from = loop_bounds_of(NULL, s->a), to = loop_bounds_of(NULL, s->b);
+        bool known = from.low == from.high && to.low == to.high && to.low > from.low;
+        return known ? (double)divide_up(to.low - from.low, s->step) : 1;
+}
+
+/* Adds the calls of a block that runs `times` times, in the order of loop_block_walk. */
+static void add_times(struct calls *calls, const struct loop_block *block, double times)
+{
+        for (struct loop_stmt *s = block->first; s; s = s->next) {
+                if (s->kind == STMT_CALL) {
+                        ARENA_GROW(calls->arena, calls->times, calls->count);
+                        calls->times[calls->count] = times;
+                        add_call(s, calls);
+                        calls->flops += (times - 1) * s->function->flops;
+                        calls->again += (times - 1) * s->function->again;
+                }
+                if (s->body)
+                        add_times(calls, s->body, times * trips_of(s));
+                if (s->other)
+                        add_times(calls, s->other, times);
+        }
+}
+
 struct calls report_entry_calls(struct run *run, int entry)
 {
         const struct loop_program *p = run->state.program;
         struct calls before = { .arena = run->arena }, own = { .arena = run->arena };
         for (int e = 0; e < entry; e++)
                 loop_block_walk(p->entries[e].main->body, add_call, NULL, &before);
-        loop_block_walk(p->entries[entry].main->body, add_call, NULL, &own);
+        add_times(&own, p->entries[entry].main->body, 1);
         own.first = before.count;
         return own;
 }

@@ -16,8 +16,11 @@
 struct calls {
         struct arena *arena;
         const struct loop_stmt **items;
+        double *times;                  /* A run executes the call this often, where main's loops
+                                         * say so; NULL: this was not asked for. */
         int count;
-        double flops, again;
+        double flops, again;            /* They are those of all calls, each once; but with `times`
+                                         * those of a run. */
         int first;                      /* Of all calls of the program the first one has this
                                          * number. */
 };

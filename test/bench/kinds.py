@@ -141,6 +141,13 @@ def volumes(g):
     return [1, 64, 8, 28, 28], x
 
 
+@kind
+def recurrent(g):
+    """an LSTM of 512 cells over 32 steps: 4 MB of recurrent weights"""
+    y, _, _ = g.op("LSTM", "x", g.normal(1, 2048, 512), g.normal(1, 2048, 512), g.normal(1, 4096), hidden_size=512, outputs=3)
+    return [32, 1, 512], y
+
+
 def dnncc_time(dnncc, target, model):
     """milliseconds of the 5th percentile of the runs that --bench measured"""
     done = subprocess.run([dnncc, model, f"--target={target}", "--weights=file", "--bench=1", "-o", model.with_suffix(".c")], capture_output=True, text=True)

@@ -195,6 +195,24 @@ def test_kernels(tmp_path):
     assert 0.7 * whole < sum(times) <= 1.05 * whole       # of so small a model asking the clock is a tenth
 
 
+def test_loops(tmp_path):
+    """a call within a loop of main counts, in bytes, in operations and in what is predicted, as often as it runs"""
+    steps, width, random = 9, 96, np.random.default_rng(0)
+    weights = [onnx.numpy_helper.from_array(random.standard_normal(s, np.float32) / 8, n)
+               for n, s in (("w", (1, 4 * width, width)), ("r", (1, 4 * width, width)), ("b", (1, 8 * width)))]
+    node = onnx.helper.make_node("LSTM", ["x", "w", "r", "b"], ["y"], hidden_size=width)
+    ports = [onnx.helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, s) for n, s in (("x", [steps, 1, width]), ("y", [steps, 1, 1, width]))]
+    model = tmp_path / "m.onnx"
+    onnx.save(onnx.helper.make_model(onnx.helper.make_graph([node], "m", ports[:1], ports[1:], weights), opset_imports=[onnx.helper.make_opsetid("", 14)],
+                                     ir_version=8), model)
+    done = bench("--bench=kernels,1", model=model)
+    assert done.returncode == 0, done.stderr
+    found = [int(row) for row in re.findall(r"^ *[\d.]+% +[\d.]+ +[\d.]+ +[\d.]+ +(\d+) ", done.stdout, re.MULTILINE)]
+    recurrent = 4 * width * width * 4
+    assert [b for b in found if b >= (steps - 1) * recurrent], done.stdout
+    assert number(done.stdout, r"([\d.]+) GFLOP a run") >= 2e-9 * (2 * steps - 1) * 4 * width * width * 0.99
+
+
 def test_report(tmp_path):
     """a member of the report, also in the page; the code is not written"""
     for name in ("r.json", "r.html"):
