@@ -394,6 +394,8 @@ static bool compile_as_asked(struct run *run)
                 return tune(run);
         if (!report_machine_has_work(run) || (run->state.program && !check_sizes(run)))
                 return false;
+        if (o->cost)
+                return costs_put(run);
         if (o->bench)
                 return bench(run);
         if (runs_model(o))
@@ -545,6 +547,10 @@ enum exit_code driver_main(int argc, char **argv)
                 diag_error(&run.diag, EXIT_USAGE,
                            "no model given: dnncc [options] MODEL, see --help");
                 fine = false;
+        }
+        if (fine && !help && run.options.cost) {
+                run.diag.code = costs_all(&run);
+                return finish(&run, run.diag.code == EXIT_OK);
         }
         return finish(&run, fine && !help ? compile_model(&run) : fine);
 }

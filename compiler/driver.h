@@ -199,6 +199,11 @@ int program_run(const struct run *run, struct arena *arena, const char *folder,
                 const char *command);
 bool program_ran(struct run *run, const char *option, int status);
 
+/* Does --cost (costs.c): costs_all compiles one model after the other, of which each writes its own
+ * line by costs_put. */
+enum exit_code costs_all(struct run *run);
+bool costs_put(struct run *run);
+
 /* Does --bench (bench.c); the program is planned. */
 bool bench(struct run *run);
 

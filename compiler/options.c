@@ -141,10 +141,11 @@ bool options_parse(struct options *options, int argc, char **argv, struct arena 
                 if (!option)
                         return false;
                 if (option->kind == OPTION_PERHAPS && !strcmp(option->text, argv[i]) &&
-                    i + 1 < argc && argv[i + 1][0] != '-')
+                    i + 1 < argc && argv[i + 1][0] != '-' && !options->cost)
                         apart = i + 1;
         }
-        return !options->more.count || options->entries.count || name_entries(options, arena, diag);
+        return !options->more.count || options->cost || options->entries.count ||
+               name_entries(options, arena, diag);
 }
 
 /* ---- help ---- */

@@ -52,6 +52,8 @@ bool report_footprint(struct run *run);                   /* Checks --max-stack 
 void report_stats(struct run *run);                       /* Prints sizes, for --stats. */
 void report_json(struct run *run, FILE *out);             /* Writes --report=FILE.json. */
 void report_page(struct run *run, FILE *out);             /* Writes --report=FILE.html. */
+void report_call_json(struct run *run, FILE *out, const struct loop_stmt *call, int number,
+                      int entry);         /* Writes the call of this number, of the entry. */
 bool report_is_page(const struct run *run);               /* Returns which of the two is asked
                                                            * for. */
 bool report_read_against(struct run *run);                /* Reads --report-against into

@@ -173,16 +173,15 @@ static const char *buffer_access(const struct loop_stmt *call, int i)
         return access[call->function->buffers[i]->access];
 }
 
-/* Writes the call with this number, which is one of the entry. */
-static void put_call(FILE *out, const struct loop_stmt *call, int number, int entry,
-                     struct run *run)
+void report_call_json(struct run *run, FILE *out, const struct loop_stmt *call, int number,
+                      int entry)
 {
         const struct loop_function *kernel = call->function;
         const struct traffic t = traffic_of(call);
         const char *summary = kernel->summary ? kernel->summary : "",
                    *schedule = strstr(summary, "; ");
         int length = (int)(schedule ? schedule - summary : (ptrdiff_t)strlen(summary));
-        json_member(out, "    {", "kernel", kernel->name);
+        json_member(out, "{", "kernel", kernel->name);
         json_member(out, ", ", "location", loop_call_location(call));
         json_member(out, ", ", "summary", arena_printf(run->arena, "%.*s", length, summary));
         json_member(out, ", ", "schedule", schedule ? schedule + 2 : "");
@@ -210,8 +209,8 @@ static void put_calls(FILE *out, struct run *run)
         for (int e = 0; e < run->state.program->entry_count; e++) {
                 const struct calls own = report_entry_calls(run, e);
                 for (int i = 0; i < own.count; i++, number++) {
-                        fputs(number ? ",\n" : "\n", out);
-                        put_call(out, own.items[i], number, e, run);
+                        fputs(number ? ",\n    " : "\n    ", out);
+                        report_call_json(run, out, own.items[i], number, e);
                 }
         }
 }
