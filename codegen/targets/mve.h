@@ -37,11 +37,11 @@
             "        typedef " type " words __attribute__((may_alias, aligned(4)));\n" \
             "        *(words *)x = a;\n" \
             "}", MVE_STORED(v, type, word))
-#define MVE_RAMP(type, s) \
-        type " ramp_" s "(int32_t a, int32_t b, int32_t c, int32_t d) { return (" type "){ a, b, c, d }; }", \
-        .portable = type " ramp_" s "(int32_t a, int32_t b, int32_t c, int32_t d) { return (" type "){ { a, b, c, d } }; }"
-#define MVE_INTEGERS(e, v, type, word, s) \
-        ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(RAMP, e, "ramp_" s "($0)", MVE_RAMP(type, s)), \
+#define MVE_RAMP(type, number, s) \
+        type " ramp_" s "(" number " a, " number " b, " number " c, " number " d) { return (" type "){ a, b, c, d }; }", \
+        .portable = type " ramp_" s "(" number " a, " number " b, " number " c, " number " d) { return (" type "){ { a, b, c, d } }; }"
+#define MVE_INTEGERS(e, v, type, word, number, s) \
+        ROW(CAN_TYPE, e, type), OP(SPLAT, e, "vdupq_n_" s "($0)"), OP(RAMP, e, "ramp_" s "($0)", MVE_RAMP(type, number, s)), \
         MVE_MEMORY(e, v, type, word), \
         OP(ADD, e, "vaddq_" s "($0, $1)"), OP(SUB, e, "vsubq_" s "($0, $1)"), OP(MUL, e, "vmulq_" s "($0, $1)"), \
         OP(MIN, e, "vminq_" s "($0, $1)"), OP(MAX, e, "vmaxq_" s "($0, $1)"), \
