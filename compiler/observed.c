@@ -169,14 +169,20 @@ static bool take_extents(struct observed *o, const char *sample, const struct sa
         const struct loop_program *p = o->run.state.program;
         for (int i = 0; i < p->extent_count; i++)
                 o->extents[i] = -1;
-        for (int k = 0; k < o->input_count; k++) {
-                const struct loop_buffer *b = o->inputs[k];
+        /* Dimensions that are extents come first, then terms, which follow from them or tell what
+         * none says alone. */
+        for (int k = 0; k < 2 * o->input_count; k++) {
+                const int input = k % o->input_count;
+                const struct loop_buffer *b = o->inputs[input];
                 for (int d = 0; b->extents && d < b->type->rank; d++) {
-                        const int i = b->extents[d]->op == LOOP_VARIABLE
-                                              ? loop_extent_number(p, b->extents[d]->variable)
+                        int64_t told;
+                        const bool plain = b->extents[d]->op == LOOP_VARIABLE;
+                        const int i = plain == (k < o->input_count)
+                                              ? loop_port_tells(p, b, d, samples_shape(s, input)[d],
+                                                                o->extents, &told)
                                               : -1;
-                        if (i >= 0 && o->extents[i] < 0)
-                                o->extents[i] = samples_shape(s, k)[d];
+                        if (i >= 0)
+                                o->extents[i] = told;
                 }
         }
         for (int i = 0; i < p->extent_count; i++)

@@ -61,14 +61,17 @@ static int64_t port_extent(const struct test *t, const struct loop_buffer *b, in
 /* Returns the shape of b, with extents that are not known yet at their bounds. */
 static const char *port_text(struct test *t, const struct loop_buffer *b)
 {
-        int64_t dims[RANK_MAX];
+        const struct loop_program *p = t->run->state.program;
+        int64_t dims[RANK_MAX], values[EXTENTS_MAX];
+        for (int i = 0; i < p->extent_count; i++)
+                values[i] = t->extents[i] < 0 ? p->extents[i].variable->high : t->extents[i];
         if (b->is_text)
                 return arena_printf(t->arena, "texts, %s with their bytes",
                                     type_text(t->arena, t->m, b->type));
         if (!b->type)
                 return element_info[b->element].text;
         for (int d = 0; d < b->type->rank; d++)
-                dims[d] = port_extent(t, b, d);
+                dims[d] = loop_port_extent(p, b, d, values);
         return type_text(t->arena, t->m,
                          type_static(t->m, b->type->element, b->type->rank, dims));
 }
@@ -80,25 +83,26 @@ static int extent_of(const struct test *t, const struct loop_expr *e)
         return e->op == LOOP_VARIABLE ? loop_extent_number(t->run->state.program, e->variable) : -1;
 }
 
-/* Takes the values of extents from a port's file: each dimension that is an extent itself says its
- * value. Returns false after an error. */
+/* Takes the values of extents from a port's file: each dimension that is an extent, or a term of
+ * one that is not known yet, says its value. Returns false after an error. */
 static bool take_extents(struct test *t, const struct loop_buffer *b, const char *file, int rank,
                          const int64_t *dims)
 {
         const struct loop_program *p = t->run->state.program;
         for (int d = 0; b->extents && rank == b->type->rank && d < rank; d++) {
-                int i = extent_of(t, b->extents[d]);
-                if (i < 0 || t->extents[i] >= 0)
+                int64_t told;
+                const int i = loop_port_tells(p, b, d, dims[d], t->extents, &told);
+                if (i < 0)
                         continue;
                 const struct loop_variable *v = p->extents[i].variable;
-                if (dims[d] < v->low || dims[d] > v->high) {
+                if (told < v->low || told > v->high) {
                         diag_error(&t->run->diag, EXIT_INVALID,
                                    "%s: dimension %d, '%s', is %" PRId64 ", want %" PRId64
                                    " to %" PRId64,
                                    file, d, p->extents[i].name, dims[d], v->low, v->high);
                         return false;
                 }
-                t->extents[i] = dims[d];
+                t->extents[i] = told;
         }
         return true;
 }

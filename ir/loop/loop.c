@@ -186,6 +186,55 @@ int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer 
                              : type_extent(port->type, dim);
 }
 
+/* Finds the only extent of e that has no value; *count: e has so many, each as often as it stands
+ * there. */
+static int unknown_in(const struct loop_program *p, const struct loop_expr *e,
+                      const int64_t *values, int *count)
+{
+        int found = -1;
+        if (e->op == LOOP_VARIABLE) {
+                const int i = loop_extent_number(p, e->variable);
+                *count += i >= 0 && values[i] < 0;
+                return i >= 0 && values[i] < 0 ? i : -1;
+        }
+        for (int k = 0; k < e->arity; k++) {
+                const int i = unknown_in(p, e->args[k], values, count);
+                found = i >= 0 ? i : found;
+        }
+        return found;
+}
+
+int loop_port_tells(const struct loop_program *p, const struct loop_buffer *port, int dim,
+                    int64_t extent, const int64_t *values, int64_t *told)
+{
+        const struct loop_expr *e = port->extents ? port->extents[dim] : NULL;
+        int64_t trial[EXTENTS_MAX];
+        int count = 0;
+        const int i = e ? unknown_in(p, e, values, &count) : -1;
+        if (i < 0 || count != 1)
+                return -1;
+        *told = extent;
+        if (e->op == LOOP_VARIABLE)
+                return i;
+        memcpy(trial, values, (size_t)p->extent_count * sizeof *trial);
+        /* Terms do not fall: the least value for which this one is so large, if it is the only
+         * one. */
+        int64_t low = p->extents[i].variable->low, high = p->extents[i].variable->high;
+        const int64_t most = high;
+        while (low < high) {
+                trial[i] = low + (high - low) / 2;
+                if (value_of(p, e, trial) < extent)
+                        low = trial[i] + 1;
+                else
+                        high = trial[i];
+        }
+        *told = trial[i] = low;
+        if (value_of(p, e, trial) != extent)
+                return -1;
+        trial[i] = low + 1;
+        return low == most || value_of(p, e, trial) != extent ? i : -1;
+}
+
 int64_t loop_port_elements(const struct loop_program *p, const struct loop_buffer *port,
                            const int64_t *values)
 {

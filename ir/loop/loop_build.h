@@ -39,6 +39,11 @@ void loop_next_extents(const struct loop_program *p, const int64_t *values, int6
 /* Returns the extent of a port's dimension in a run with these values of the program's extents. */
 int64_t loop_port_extent(const struct loop_program *p, const struct loop_buffer *port, int dim,
                          const int64_t *values);
+/* Returns the extent of the program that a port's dimension of this extent tells: the only one that
+ * it is made of whose value is not known, below 0, where it has one value *told for that; or
+ * -1. */
+int loop_port_tells(const struct loop_program *p, const struct loop_buffer *port, int dim,
+                    int64_t extent, const int64_t *values, int64_t *told);
 /* Returns how many elements the port has in such a run; of state, how many its memory has, in which
  * each extent is at its bound. */
 int64_t loop_port_elements(const struct loop_program *p, const struct loop_buffer *port,

@@ -166,6 +166,11 @@ class Port:
         return y.view(self.dtype)
 
 
+def names_in(extent: int | str) -> list[str]:
+    """the names of extents in a term, as often as they stand there"""
+    return re.findall(r"[^\W\d]\w*(?![\w(])", extent) if isinstance(extent, str) else []
+
+
 def term_value(text: str, extents: dict[str, int]) -> int:
     """an extent of a call, a term as generated code's descriptor has it: names, numbers, + - * / (rounds down), max, min"""
     kinds = {ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: lambda a, b: a // b if b else 0}
@@ -177,6 +182,20 @@ def term_value(text: str, extents: dict[str, int]) -> int:
             return {"max": max, "min": min}[node.func.id](*map(value, node.args))           # type: ignore[attr-defined]
         return extents[node.id] if isinstance(node, ast.Name) else int(node.value)
     return value(ast.parse(text, mode="eval").body)
+
+
+def solved(text: str, name: str, value: int, extents: dict[str, int]) -> int | None:
+    """the only extent that gives a term this value; terms do not fall"""
+    def at(extent: int) -> int:
+        return term_value(text, {**extents, name: extent})
+    low, high = 0, 1
+    while at(high) <= value and high < 1 << 31:
+        low, high = high, 2 * high
+    low = 0
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if at(middle) < value else (low, middle)
+    return low if at(low) == value and at(low + 1) != value else None
 
 
 class OpenPort(Port):
@@ -198,6 +217,18 @@ class OpenPort(Port):
             if isinstance(want, str) and want.isidentifier() and extents.setdefault(want, have) != have:
                 raise ArgumentError(f"'{self.name}': extent {want} is {have} here, and {extents[want]} before")
 
+    def solve(self, shape: tuple[int, ...], extents: dict[str, int]) -> None:
+        """takes extents that a term of this shape tells, "32 * H", where no array says them alone"""
+        for want, have in zip(self.shape, shape):
+            unknown = [name for name in names_in(want) if name not in extents]
+            found = solved(want, unknown[0], have, extents) if len(unknown) == 1 else None
+            if found is not None:
+                extents[unknown[0]] = found
+
+    def unknown(self, extents: dict[str, int]) -> list[str]:
+        """names in its shape that have no extent yet"""
+        return [name for extent in self.shape for name in names_in(extent) if name not in extents]
+
     def shape_in(self, extents: dict[str, int]) -> tuple[int, ...]:
         """its shape in a call with these extents"""
         return tuple(term_value(extent, extents) if isinstance(extent, str) else extent for extent in self.shape)
@@ -212,8 +243,7 @@ class OpenPort(Port):
 def counted_names(inputs: Any, outputs: Any) -> list[str]:
     """the extents that a call tells, in the order in which it does: as outputs name them first"""
     def names(ports: Any) -> list[str]:
-        return [name for port in ports if isinstance(port, OpenPort) for extent in port.shape if isinstance(extent, str)
-                for name in re.findall(r"[^\W\d]\w*(?![\w(])", extent)]
+        return [name for port in ports if isinstance(port, OpenPort) for extent in port.shape for name in names_in(extent)]
     given = set(names(inputs))
     return [name for name in dict.fromkeys(names(outputs)) if name not in given]
 

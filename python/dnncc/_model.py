@@ -194,6 +194,10 @@ class Library:
         for port, x in ports:
             port.learn(x.shape, extents)
         for port, x in ports:
+            port.solve(x.shape, extents)
+        for port, x in ports:
+            if port.unknown(extents):
+                raise ArgumentError(f"'{port.name}': {x.shape} is no shape of ({', '.join(map(str, port.shape))})")
             if port.shape_in(extents) != x.shape:
                 raise ArgumentError(f"'{port.name}' has the shape {port.shape_in(extents)}, not {x.shape}")
         given = [extent for name, extent in extents.items() if name not in self.lengths]

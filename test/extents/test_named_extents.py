@@ -55,6 +55,22 @@ def test_numbers_and_terms(tmp_path):
     assert "int64_t" not in (tmp_path / "model.h").read_text().split("int model_run(")[1].split(";")[0]
 
 
+def test_terms_alone(tmp_path):
+    """lengths that no input has alone follow from terms: sides that are multiples of 4"""
+    model = save(tmp_path / "m.onnx", [helper.make_node("Neg", ["x"], ["y"])], [tensor("x", [1, None, None])])
+    options = "--input=x=1x4*Hx2*W+1", "--dim=H=1..5", "--dim=W=0..6"
+    program = compiled(model, tmp_path, *options)
+    for shape, code in ((1, 4, 1), 0), ((1, 20, 13), 0), ((1, 8, 5), 0), ((1, 6, 5), dnncc.INVALID), ((1, 8, 6), dnncc.INVALID), ((1, 24, 5), dnncc.INVALID):
+        x = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+        (tmp_path / "set").mkdir(exist_ok=True)
+        np.save(tmp_path / "set" / "input_0.npy", x)
+        done = dnncc.run([dnncc.DNNCC, model, *options, f"--run={tmp_path / 'set'}"])
+        assert done.returncode == code and (not code or "the model's 'x' is <1 x" in done.stderr), done.stderr
+        if not code:
+            np.testing.assert_array_equal(np.load(tmp_path / "set" / "output_0.npy"), -x)
+            np.testing.assert_array_equal(dnncc.run_host(program, [x])[0], -x)
+
+
 @pytest.mark.parametrize("options, code, says", [
     (["x=Nx3", "z=Nx3"], dnncc.INVALID, "add --dim N=.."), (["x=Nx3x1"], dnncc.USAGE, "rank 2"), (["x=NxM", "z=4xM"], dnncc.USAGE, "a dimension of the input is 3"),
     (["x=Nx4"], dnncc.USAGE, "a dimension of the input is 3"), (["x=maxx3"], dnncc.USAGE, "rank 2"), (["x=max"], dnncc.USAGE, "without the letter x"), (["x=Nx"], dnncc.USAGE, "without the letter x"),

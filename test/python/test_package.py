@@ -592,6 +592,15 @@ def test_open_extents(target):
     assert (pickle.loads(pickle.dumps(model))(A, B) == A.T + B[:, None]).all()
 
 
+def test_extents_of_terms():
+    """lengths that no array has alone follow from terms: rows in fours"""
+    model = dnncc_package.compile(models.open_extents(), dim=["M=4*H+1", "H=0..5", "N=1..7"])
+    for m, n in [(1, 1), (5, 3), (21, 7)]:
+        a, b = R.random((m, n), np.float32), R.random(n, np.float32)
+        assert (model(a, b) == a.T + b[:, None]).all()
+    refused(lambda: model(np.zeros((6, 2), np.float32), np.zeros(2, np.float32)), "(6, 2) is no shape of")
+
+
 @pytest.mark.parametrize("target", ["generic", "native"])
 def test_counted_extents(target):
     """results have the extents that the call has found"""

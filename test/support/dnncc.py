@@ -191,12 +191,15 @@ def texts_in(data, shape):
 
 
 def extents_of(ports, inputs):
-    """{symbol: extent} in the order in which run takes them: by their first use as an extent of an input"""
-    values = {}
-    for port, array in zip((p for p in ports if p[0]), inputs):
-        for extent, found in zip(port[3], array.shape):
-            if isinstance(extent, str) and re.fullmatch(r"[^\W\d]\w*", extent):
-                values.setdefault(extent, found)
+    """{symbol: extent} in the order in which run takes them: by their first use as an extent of an input; then those of terms alone"""
+    values, dims = {}, [d for port, array in zip((p for p in ports if p[0]), inputs) for d in zip(port[3], array.shape) if isinstance(d[0], str)]
+    for extent, found in dims:
+        if re.fullmatch(r"[^\W\d]\w*", extent):
+            values.setdefault(extent, found)
+    for extent, found in dims:
+        unknown = [name for name in re.findall(r"[^\W\d]\w*(?![\w(])", extent) if name not in values]
+        if len(unknown) == 1:
+            values[unknown[0]] = next(n for n in range(found + 2) if shape_in((1, 0, 0, [extent]), {**values, unknown[0]: n}) == (found,))
     return values
 
 
