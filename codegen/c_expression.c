@@ -204,7 +204,10 @@ static struct c_shape put_arithmetic(struct c_writer *w, const struct loop_expr 
         switch (e->op) {
         case LOOP_DIV: case LOOP_REM: plain = is_safe_divisor(e->args[1]); break;
         case LOOP_SHL: plain = !is_signed && is_safe_shift(e->args[1]); break;
-        case LOOP_SHR: plain = is_safe_shift(e->args[1]); break;
+        case LOOP_SHR:
+                plain = is_safe_shift(e->args[1]) &&
+                        (!is_signed || t == E_INDEX || w->dialect->is_device);
+                break;
         default: plain = !is_signed || t == E_INDEX; break;
         }
         if (class_of(e) == CLASS_FLOAT) {

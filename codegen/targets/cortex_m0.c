@@ -15,11 +15,14 @@ static const struct c_spelling spellings[] = {
                         "{\n"
                         "        const uint32_t x0 = (uint32_t)x & 65535, "
                         "m0 = (uint32_t)m & 65535;\n"
-                        "        const int32_t x1 = x >> 16, m1 = m >> 16;\n"
+                        "        const int32_t x1 = (int16_t)((uint32_t)x >> 16), "
+                        "m1 = (int16_t)((uint32_t)m >> 16);\n"
                         "        const int32_t middle = x1 * (int32_t)m0 + "
                         "(int32_t)(x0 * m0 >> 16);\n"
-                        "        const int32_t low = (int32_t)x0 * m1 + (middle & 65535);\n"
-                        "        const int32_t high = x1 * m1 + (middle >> 16) + (low >> 16);\n"
+                        "        const int32_t low = (int32_t)x0 * m1 + "
+                        "(int32_t)((uint32_t)middle & 65535);\n"
+                        "        const int32_t high = x1 * m1 + (int16_t)((uint32_t)middle >> 16) + "
+                        "(int16_t)((uint32_t)low >> 16);\n"
                         "        return (int32_t)((uint32_t)high + (uint32_t)b);\n"
                         "}" },
         { .op = CAN_END }
