@@ -171,7 +171,8 @@ static bool has_names(struct onnx_import *im, const char *shape)
 {
         const char *extent;
         bool found = false;
-        if (!strcmp(shape, "scalar"))
+        /* These are words of tensors without dimensions, of sequences and of optionals. */
+        if (!strcmp(shape, "scalar") || !strcmp(shape, "empty") || !strcmp(shape, "none"))
                 return false;
         while ((extent = next_extent(im->arena, &shape)))
                 found |= is_term(extent);
