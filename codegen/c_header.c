@@ -365,7 +365,9 @@ static void put_footprint(struct c_writer *w)
                 return;
         const struct footprint f = footprint_program(
                 &(struct footprint_of){ w->p, w->target,
-                                        w->options->weights != PRINT_WEIGHTS_FILE });
+                                        w->options->weights == PRINT_WEIGHTS_FILE
+                                                ? NULL
+                                                : inside_new(w->arena, w->p) });
         int64_t constants = 0;
         for (size_t i = 0; i < w->constant_count; i++)
                 constants += loop_buffer_bytes(w->constants[i].buffer);

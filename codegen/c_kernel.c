@@ -255,11 +255,14 @@ static void put_store(struct c_writer *w, const struct loop_stmt *s)
         put_stored(w, loop_buffer_root(s->buffer, NULL), s->b);
 }
 
-struct loop_buffer *c_inside(const struct c_writer *w, const struct loop_function *f, int i)
+struct loop_buffer *c_inside(struct c_writer *w, const struct loop_function *f, int i)
 {
-        return w->dialect->is_device || w->options->weights == PRINT_WEIGHTS_FILE
-                       ? NULL
-                       : inside_constant(w->p, f, i);
+        if (w->dialect->is_device || w->options->weights == PRINT_WEIGHTS_FILE)
+                return NULL;
+        if (w->inside_of != w->p)
+                w->inside = inside_new(w->arena, w->p);
+        w->inside_of = w->p;
+        return inside_constant(w->inside, f, i);
 }
 
 struct call_number { const struct loop_stmt *wanted; int before; bool found; };

@@ -164,6 +164,8 @@ struct c_writer {
         struct loop_bounds *bounds, *task_bounds;
         struct c_name element_at;
         bool is_not_portable;           /* Plain C has not all that the code calls. */
+        const struct inside *inside;    /* Kernels of this program name constants (inside.h). */
+        const struct loop_program *inside_of;
         bool *portable_used;            /* It says of each row of target_portable whether it is
                                          * called. */
         struct map *spelled;            /* It maps the names of functions that rows define, and that
@@ -423,7 +425,7 @@ void c_statement(struct c_writer *w, const struct loop_stmt *s);
 int c_call_number(const struct c_writer *w, const struct loop_stmt *call);
 void c_kernels(struct c_writer *w, struct text *out);     /* Prints all kernels of the level. */
 /* Returns the constant that kernel f names itself as its i-th buffer (inside.h), or NULL. */
-struct loop_buffer *c_inside(const struct c_writer *w, const struct loop_function *f, int i);
+struct loop_buffer *c_inside(struct c_writer *w, const struct loop_function *f, int i);
 /* Prints (void) statements for parameters that f's text, printed before, does not mention, for the
  * first `scalars` scalars. */
 void c_unused(struct c_writer *w, const struct loop_function *f, int scalars);

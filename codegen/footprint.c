@@ -125,8 +125,8 @@ static int64_t code_of(const struct loop_function *f, const struct target *t, co
 static int count_inside(const struct footprint_of *of, const struct loop_function *f)
 {
         int count = 0;
-        for (int i = 0; i < f->buffer_count && of->named; i++)
-                count += inside_constant(of->p, f, i) != NULL;
+        for (int i = 0; i < f->buffer_count && of->inside; i++)
+                count += inside_constant(of->inside, f, i) != NULL;
         return count;
 }
 

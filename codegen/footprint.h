@@ -5,15 +5,19 @@
 #ifndef CODEGEN_FOOTPRINT_H
 #define CODEGEN_FOOTPRINT_H
 
-#include "ir/loop/loop.h"
+#include "codegen/inside.h"
 #include "ir/target/target.h"
 
 /* The stack is bytes + words * (bytes of a pointer). */
 struct footprint { int64_t code, stack_bytes, stack_words; };
 
-/* A program that is printed for a target. named: kernels may name constants themselves
- * (inside.h). */
-struct footprint_of { const struct loop_program *p; const struct target *target; bool named; };
+/* A program that is printed for a target. inside: which kernels may name constants themselves;
+ * NULL: none. */
+struct footprint_of {
+        const struct loop_program *p;
+        const struct target *target;
+        const struct inside *inside;
+};
 /* Returns what a kernel takes, or a main without what it calls. */
 struct footprint footprint_function(const struct footprint_of *of, const struct loop_function *f);
 /* Returns what a program takes: the code of all functions; the stack of run, of the kernel with the

@@ -14,9 +14,12 @@
 
 #include "ir/loop/loop.h"
 
+/* Returns which kernels of the program may name constants. It lives in the arena, and the program's
+ * calls are not to change meanwhile. */
+struct inside;
+const struct inside *inside_new(struct arena *arena, const struct loop_program *p);
 /* Returns the constant that is the i-th buffer of f, where f names it itself if it has a name that
  * is the same in each run. NULL: the buffer is a parameter. */
-struct loop_buffer *inside_constant(const struct loop_program *p, const struct loop_function *f,
-                                    int i);
+struct loop_buffer *inside_constant(const struct inside *in, const struct loop_function *f, int i);
 
 #endif

@@ -36,7 +36,9 @@ static const char *lines_of(struct arena *arena, struct part *parts, int count)
 static struct footprint_of printed(const struct run *run)
 {
         return (struct footprint_of){ run->state.program, run->context.target,
-                                      run->options.weights != WEIGHTS_FILE };
+                                      run->options.weights == WEIGHTS_FILE
+                                              ? NULL
+                                              : inside_new(run->arena, run->state.program) };
 }
 
 /* Returns a part for each kernel: its stack, or its code. */
