@@ -485,7 +485,8 @@ void c_run_inner(struct c_writer *w, struct text *out, const char *head);
 void c_run(struct c_writer *w, struct text *out);
 /* Appends "int digits_run(" and the parameters to the line, without a semicolon. */
 void c_run_prototype(struct c_writer *w, const char *head);
-/* Prints the head of such a function with its bracket, and the last one. */
+/* c_run_open prints the head of a function that runs a model, with its opening bracket; c_run_close
+ * prints the closing one. */
 void c_run_open(struct c_writer *w, const char *head);
 void c_run_close(struct c_writer *w);
 void c_run_prototypes(struct c_writer *w);                /* Prints those of all entries. */

@@ -254,8 +254,8 @@ static bool write_tiles(struct circular_tiles *t, struct loop_expr *row, struct 
         return s->write(s, row, end, number(e, 0), number(e, s->panels));
 }
 
-/* Returns the condition that a row of the value is one of its halo; with !is, that it is a row of
- * the contraction's result. */
+/* Returns the condition that a row of the value lies in its halo or, where `is` is false, that the
+ * row is one of the contraction's result. */
 static struct loop_expr *outside(const struct circular_tiles *t, struct loop_expr *row, bool is)
 {
         struct emit *e = t->state->e;

@@ -17,7 +17,7 @@
                 "                y.at[i] = " each ";\n" \
                 "        return y;\n" \
                 "}" }
-/* The same of a vector, or two, of one type. */
+/* A function of a header, lane by lane, of one vector or of two of the same type. */
 #define MVE_OF_ONE(name, s, vector, each) MVE_LANES(name "_" s, vector, vector " a", each)
 #define MVE_OF_TWO(name, s, vector, each) \
         MVE_LANES(name "_" s, vector, vector " a, " vector " b", each)

@@ -22,7 +22,8 @@ enum packed_sums {
 /* Returns the multiply of a convolve_packed; NULL: the target has none. */
 const struct multiply *packed_multiply(const struct op *op, const struct target *target,
                                        enum packed_sums sums);
-/* Returns the same of the target's own vectors or, where they have none, of its wide ones. */
+/* Returns the multiply of a convolve_packed in the target's own vectors or, where these have none,
+ * in its wide ones; NULL: neither has one. */
 const struct multiply *packed_multiply_widest(const struct op *op, const struct target *target,
                                               enum packed_sums sums);
 /* Returns the multiply of a dot_blocks, in vectors. */

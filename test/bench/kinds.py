@@ -148,6 +148,29 @@ def recurrent(g):
     return [32, 1, 512], y
 
 
+def filtered(g, taps):
+    """a filter of one channel over 65,536 samples"""
+    return [1, 1, 65536], g.op("Conv", "x", g.normal(1, 1, taps))
+
+
+@kind
+def filter_of_129(g):
+    """a filter of 129 taps over 65,536 samples of one channel"""
+    return filtered(g, 129)
+
+
+@kind
+def filter_of_1024(g):
+    """the same with 1,024 taps"""
+    return filtered(g, 1024)
+
+
+@kind
+def filter_of_4096(g):
+    """the same with 4,096 taps"""
+    return filtered(g, 4096)
+
+
 def dnncc_time(dnncc, target, model):
     """milliseconds of the 5th percentile of the runs that --bench measured"""
     done = subprocess.run([dnncc, model, f"--target={target}", "--weights=file", "--bench=1", "-o", model.with_suffix(".c")], capture_output=True, text=True)
