@@ -274,7 +274,17 @@ static PEAK_FUNCTION void multiply_add(void *result, int index, int count)
         memset(&x, 0, sizeof x);
         x = x + seed;
         y = x + x;
-        a = b = c = d = e = f = g = h = i = j = x;
+        /* Each sum begins with a read of its own, because compilers make equal sums one. */
+        a = x + seed;
+        b = x + seed;
+        c = x + seed;
+        d = x + seed;
+        e = x + seed;
+        f = x + seed;
+        g = x + seed;
+        h = x + seed;
+        i = x + seed;
+        j = x + seed;
         for (int k = 0; k < ROUNDS; k++) {
                 a = a * x + y;
                 b = b * x + y;
