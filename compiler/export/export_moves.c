@@ -249,6 +249,37 @@ void write_argsort(struct export *e, const struct op *op, const struct plan *pla
         export_result(e, op, 0, export_output(e, to_type(op)));
 }
 
+/* A DFT of one axis after the other, the half first in a forward transform, last in an inverse
+ * one. */
+void write_spectrum(struct export *e, const struct op *op, const struct plan *plan)
+{
+        int count;
+        const int64_t *axes = op_ints(op, "axes", &count);
+        const bool inverse = op_int(op, "inverse"), half = op_int(op, "half");
+        struct made *x = export_value(e, op_operand(op, 0));
+        const int parts = op_operand(op, 0)->type->rank - 1;
+        (void)plan;
+        for (int step = 0; step < count; step++) {
+                const int number = inverse ? step : count - 1 - step, axis = (int)axes[number];
+                const bool folded = half && number == count - 1;
+                dim_t dims[RANK_MAX];
+                memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
+                dims[axis] = to_type(op)->dims[axis];
+                dims[parts] = dim_of(inverse && folded ? 1 : 2);
+                const struct type *to =
+                        type_tensor(e->m, x->type->element, x->type->rank, dims);
+                struct made *length =
+                        inverse && folded
+                                ? export_integer(e, E_I64, dim_extent(dims[axis]))
+                                : NULL;
+                x = export_node(e, "DFT", to,
+                                (struct made *[]){ x, length, export_integer(e, E_I64, axis) }, 3);
+                export_int(e, "inverse", inverse);
+                export_int(e, "onesided", folded);
+        }
+        export_result(e, op, 0, x);
+}
+
 /* ---- indices ---- */
 
 void write_iota(struct export *e, const struct op *op, const struct plan *plan)

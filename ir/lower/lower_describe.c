@@ -5,6 +5,7 @@
 
 #include "ir/lower/lower_emit.h"
 #include "ir/target/schedule.h"
+#include "ir/tensor/spectrum.h"
 #include "ir/tensor/winograd_tiles.h"
 
 enum { NAMED_MAX = 6 };                 /* A summary lists this many operations. */
@@ -110,6 +111,23 @@ static double winograd_work(const struct op *op)
                 2 * channels * outputs * f->size * f->size);
 }
 
+/* Returns the work of all lines along all axes. */
+static double spectrum_work(const struct op *op)
+{
+        int count;
+        const int64_t *axes = op_ints(op, "axes", &count);
+        const struct value *x = op_operand(op, 0), *y = op_result(op);
+        const struct value *most = elements(op_module(op), x) > elements(op_module(op), y) ? x : y;
+        double work = 0;
+        for (int i = 0; i < count; i++) {
+                const struct spectrum_plan plan = spectrum_plan_of(op, i);
+                const struct type *t = most->type;
+                work += spectrum_flops(&plan) * elements(op_module(op), most) /
+                        (double)(type_extent(t, t->rank - 1) * type_extent(t, (int)axes[i]));
+        }
+        return work;
+}
+
 double op_flops(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
@@ -119,6 +137,8 @@ double op_flops(const struct op *op)
                                             element_is_float(op_operand(op, 0)->type->element));
         if (!counts || info->traits & TRAIT_FREE)
                 return 0;
+        if (op->code == OP_spectrum)
+                return spectrum_work(op);
         if (info->traits & TRAIT_WHOLE)
                 return op->code == OP_scatter && op_int(op, "kind") ? elements(m, op_operand(op, 2))
                                                                     : 0;

@@ -175,6 +175,11 @@ struct loop_buffer *emit_scratch(struct emit *e, const char *name, enum element 
 
 void emit_store(struct emit *e, struct loop_buffer *buffer, struct loop_expr *position,
                 struct loop_expr *value);
+/* Of an operation whose elements are computed all together (lower_whole.c): where its result lies
+ * from here on, and an element that lies there. */
+struct loop_buffer *emit_place_whole(struct emit *e, const struct op *op);
+struct loop_expr *emit_load_whole(struct emit *e, const struct op *op,
+                                  struct loop_expr *const *index);
 /* Decodes the image whose bytes, of this number, begin at what `load` reads, into a buffer of so
  * many pixels. */
 void emit_image(struct emit *e, struct loop_buffer *to, const struct loop_expr *load,

@@ -5,8 +5,7 @@
 #include "ir/lower/lower_emit.h"
 #include "ir/tensor/ops.h"
 
-/* Returns where the result of op lies from here on. */
-static struct loop_buffer *place_whole(struct emit *e, const struct op *op)
+struct loop_buffer *emit_place_whole(struct emit *e, const struct op *op)
 {
         const struct value *y = op_result(op);
         struct loop_buffer *b = e->whole;
@@ -18,8 +17,8 @@ static struct loop_buffer *place_whole(struct emit *e, const struct op *op)
         return b;
 }
 
-static struct loop_expr *load_whole(struct emit *e, const struct op *op,
-                                    struct loop_expr *const *index)
+struct loop_expr *emit_load_whole(struct emit *e, const struct op *op,
+                                  struct loop_expr *const *index)
 {
         const struct emit_place *place = emit_local(e, op_result(op))->place;
         return loop_load(e->arena, place->buffer,
@@ -168,7 +167,7 @@ struct loop_expr *element_scatter(struct emit *e, const struct op *op, int resul
         (void)result;
         const struct value *x = op_operand(op, 0);
         struct loop_expr *update[RANK_MAX], *to[RANK_MAX];
-        struct loop_buffer *y = place_whole(e, op);
+        struct loop_buffer *y = emit_place_whole(e, op);
         struct scope *saved = emit_prologue(e);
         if (e->updated != x)
                 copy_whole(e, x, y);
@@ -180,7 +179,7 @@ struct loop_expr *element_scatter(struct emit *e, const struct op *op, int resul
                 close_loops(e, opened);
         }
         emit_resume(e, saved);
-        return load_whole(e, op, index);
+        return emit_load_whole(e, op, index);
 }
 
 /* ---- argsort ---- */
@@ -384,7 +383,7 @@ static void part_lines(struct emit *e, const struct op *op, int axis)
 {
         const struct type *x = op_operand(op, 0)->type;
         const bool flat = !emit_local(e, op_operand(op, 0))->inside;
-        struct loop_buffer *y = place_whole(e, op);
+        struct loop_buffer *y = emit_place_whole(e, op);
         struct loop_expr *at[RANK_MAX];
         struct scope *saved = emit_prologue(e);
         int opened = open_loops(e, "i", x->dims, 0, axis, flat, at);
@@ -405,7 +404,7 @@ struct loop_expr *element_argsort(struct emit *e, const struct op *op, int resul
         int axis = (int)op_int(op, "axis");
         if (x->element == E_BOOL) {
                 part_lines(e, op, axis);
-                return load_whole(e, op, index);
+                return emit_load_whole(e, op, index);
         }
         struct sort s = { .e = e,
                           .op = op,
@@ -415,7 +414,7 @@ struct loop_expr *element_argsort(struct emit *e, const struct op *op, int resul
         struct loop_expr *at[RANK_MAX];
         bool inserts = s.kept <= INSERTED_PER_LEVEL * levels_of(&s),
              flat = !emit_local(e, op_operand(op, 0))->inside;
-        s.y = place_whole(e, op);
+        s.y = emit_place_whole(e, op);
         s.keys = emit_scratch(e, "keys", element_info[x->element].compute,
                               inserts ? s.kept : s.count);
         s.order = emit_scratch(e, "order", s.count <= INT32_MAX ? E_I32 : E_I64,
@@ -426,7 +425,7 @@ struct loop_expr *element_argsort(struct emit *e, const struct op *op, int resul
         sort_line(&s, at, inserts);
         close_loops(e, opened);
         emit_resume(e, saved);
-        return load_whole(e, op, index);
+        return emit_load_whole(e, op, index);
 }
 
 /* ---- images ---- */
@@ -454,11 +453,11 @@ struct loop_expr *element_decode_image(struct emit *e, const struct op *op, int 
         const struct type *y = op_result(op)->type;
         if (emit_is_launched(e))
                 emit_error(e, EXIT_UNSUPPORTED, "a device decodes no images");
-        struct loop_buffer *image = place_whole(e, op);
+        struct loop_buffer *image = emit_place_whole(e, op);
         struct scope *saved = emit_prologue(e);
         struct loop_expr *load = first_byte(e, x);
         emit_image(e, image, load, emit_dim(e, x->type->dims[0]), (int)op_int(op, "pixels"),
                    (int)type_extent(y, 0), (int)type_extent(y, 1));
         emit_resume(e, saved);
-        return load_whole(e, op, index);
+        return emit_load_whole(e, op, index);
 }

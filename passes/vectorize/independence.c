@@ -18,6 +18,11 @@
  * may run as often as an extent says: a span, which is a range of such a width. Where such
  * an extent is 0, nothing is accessed.
  *
+ * Where all steps are numbers the accesses of one iteration may also lie between those of others:
+ *
+ *     |a|  |b|      |a|  |b|
+ *       |a|  |b|      |a|  |b|
+ *
  * Everything is in bytes. A term without such a form (a subscript that data gives, a quotient)
  * becomes part of r if its bounds are known; else there is no proof. A quotient, or what remains of
  * one, is part of s instead if there is no proof that way and it is the same in all iterations, as
@@ -25,6 +30,7 @@
 #include "passes/vectorize/independence.h"
 
 #include "base/size.h"
+#include "passes/vectorize/independence_pieces.h"
 
 enum { DEPTH_MAX = 60, TERMS_MAX = 6, ATOMS_MAX = 6, SPANS_MAX = 4 };
 
@@ -50,7 +56,12 @@ struct form {
 };
 
 /* Memory that is one buffer, or may be. */
-struct written { struct form form; bool accessed; struct written *next; };
+struct written {
+        struct form form;
+        struct pieces pieces;           /* These are the accesses of one iteration, apart. */
+        bool accessed;
+        struct written *next;
+};
 
 struct proof {
         struct arena *arena;
@@ -464,6 +475,7 @@ static void access_memory(struct proof *p, struct loop_buffer *b, const struct l
         w->accessed = true;
         w->form.low = f.low < w->form.low ? f.low : w->form.low;
         w->form.high = f.high > w->form.high ? f.high : w->form.high;
+        pieces_add(&w->pieces, f.low, f.high);
         p->failed |= !join_spans(&w->form, &f);
 }
 
@@ -623,6 +635,30 @@ static bool lie_apart(const struct proof *p, const struct form *f)
         return true;
 }
 
+/* Do the pieces that an iteration accesses lie between those of others, where all steps are
+ * numbers? */
+static bool lie_between(const struct proof *p, const struct written *w)
+{
+        struct mover movers[INDEPENDENT_LOOPS_MAX];
+        struct pieces pieces = w->pieces;
+        int count = 0;
+        for (int k = 0; k < p->count; k++) {
+                struct mover m = { w->form.steps[k], constant(0), true, false };
+                m.step.factor = m.step.factor < 0 ? -m.step.factor : m.step.factor;
+                m.counted = trip_of(p, p->loops[k], &m.trip);
+                if (!m.counted || m.step.atom_count || m.trip.atom_count)
+                        return false;
+                if (m.trip.factor != 1)
+                        movers[count++] = m;
+        }
+        for (int left = count; left > 0; left--) {
+                const struct mover m = take_smallest(movers, left);
+                if (!pieces_repeat(&pieces, m.step.factor, m.trip.factor))
+                        return false;
+        }
+        return !w->form.span_count;
+}
+
 static bool prove(const struct loop_bounds *bounds, struct loop_stmt *const *loops, int count,
                   bool may_fail, bool fixed, bool *quotients)
 {
@@ -645,7 +681,7 @@ static bool prove(const struct loop_bounds *bounds, struct loop_stmt *const *loo
         loop_block_walk(body, find_written, NULL, &p);
         loop_block_walk(body, check_store, check_load, &p);
         for (const struct written *w = p.first; w; w = w->next)
-                p.failed = p.failed || !lie_apart(&p, &w->form);
+                p.failed = p.failed || !(lie_apart(&p, &w->form) || lie_between(&p, w));
         arena_free(p.arena);
         return !p.failed;
 }

@@ -69,6 +69,7 @@ static const struct sample {
           EXACT, 0 },
         { "%x \"x\": <6 x i32>", "arg_window(%x) window=[3] strides=[1] pads=[1, 1] : <6 x i64>", 0, 0 },
         { "%x \"x\": <2 x 5 x i32>", "argsort(%x) axis=1 : <2 x 5 x i64>", 0, 0 },
+        { "%x \"x\": <2 x 32 x 2 x f32>, %t \"t\": <56 x f32>", "spectrum(%x, %t) axes=[1] : <2 x 32 x 2 x f32>", 0, 0 },
         { "%x \"x\": <5 x i32>, %t \"t\": <2 x 1 x i64>, %u \"u\": <2 x i32>", "scatter(%x, %t, %u) : <5 x i32>", 0, 5 },
 };
 
