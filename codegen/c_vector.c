@@ -269,21 +269,53 @@ static struct c_shape put_truths(struct c_writer *w, const struct c_spelling *ro
         return c_row(w, row, (const struct c_operand[C_OPERANDS_MAX]){ { .text = text } });
 }
 
+/* Is the sum less by half of the shift's unit, if its last summand, *less, is? It does not wrap
+ * then. */
+static bool is_less(const struct loop_expr *sum, int shift, struct loop_expr *less)
+{
+        enum { WHOLE = 1 << 29, BITS = 16 };
+        if (sum->op != LOOP_CALL || strcmp(sum->function->name, "multiply_high") || !shift ||
+            shift > BITS)
+                return false;
+        const struct loop_expr *last = sum->args[2];
+        *less = *(last->op == LOOP_SPLAT ? last->args[0] : last);
+        if (less->op != LOOP_LITERAL || less->literal.i < -WHOLE || less->literal.i > WHOLE)
+                return false;
+        less->literal.i -= (int64_t)1 << (shift - 1);
+        return true;
+}
+
+static struct c_shape put_saturation(struct c_writer *w, const struct c_spelling *row,
+                                     const struct loop_expr *e)
+{
+        int bits, shift;
+        struct loop_expr sum = *capability_saturated(e, &bits, &shift), less,
+                         by = { .op = LOOP_LITERAL, .type = LOOP_TYPE(E_I32) };
+        const bool rounds = row->rounds && is_less(&sum, shift, &less);
+        if (rounds) {
+                less.type = sum.type;
+                sum.args[2] = &less;
+        }
+        by.literal.i = shift;
+        return c_row(w, row,
+                     (const struct c_operand[C_OPERANDS_MAX]){
+                             { .value = &sum }, { .value = &by }, { .text = rounds ? "1" : "0" } });
+}
+
 static struct c_shape put_operation(struct c_writer *w, const struct c_spelling *row,
                                     const struct loop_expr *e)
 {
         struct loop_expr literal = { .op = LOOP_LITERAL };
         struct c_operand operands[C_OPERANDS_MAX] = { 0 };
-        if (row->op == CAN_SATURATE) {
-                int bits, shift;
-                operands[0].value = capability_saturated(e, &bits, &shift);
-                literal.type = LOOP_TYPE(E_I32);
-                literal.literal.i = shift;
-                operands[1].value = &literal;
-                return c_row(w, row, operands);
-        }
+        if (row->op == CAN_SATURATE)
+                return put_saturation(w, row, e);
         for (int i = 0; i < e->arity; i++)
                 operands[i].value = capability_operand(c_capability(row), e, i);
+        if (row->scalar && operands[row->scalar - 1].value->op == LOOP_LITERAL) {
+                literal = *operands[row->scalar - 1].value;
+                literal.type.lanes = 1;
+                operands[row->scalar - 1].value = &literal;
+        }
         if (row->loaded) {
                 struct c_operand *lanes = &operands[row->op == LOOP_CALL];
                 *lanes = (struct c_operand){ .address = lanes->value->buffer,
@@ -299,6 +331,20 @@ static struct c_shape put_operation(struct c_writer *w, const struct c_spelling 
                 operands[1].value = &literal;
         }
         return c_row(w, row, operands);
+}
+
+/* Prints a conversion of a load from where a pointer walks to. */
+static bool put_walk(struct c_writer *w, const struct loop_expr *e)
+{
+        int64_t step;
+        const char *pointer = c_pointer_walk(w, e, &step);
+        if (!pointer)
+                return false;
+        c_row(w, c_spelling(capability_of_walk(target(w), e)),
+              (const struct c_operand[C_OPERANDS_MAX]){
+                      { .text = arena_printf(w->arena, "&%s", pointer) },
+                      { .text = arena_printf(w->arena, "%lld", (long long)step) } });
+        return true;
 }
 
 /* Returns the stem of a name: exp_f32x16 for exp_f32 of 16 lanes. */
@@ -385,7 +431,7 @@ bool c_vector(struct c_writer *w, const struct loop_expr *e, struct c_shape *pri
                 *printed = c_choice(w, e);
         else if (e->type.lanes > 1 && is_zero(e))
                 c_zero(w, e->type);
-        else
+        else if (e->op != LOOP_CAST || !put_walk(w, e))
                 *printed = put_operation(w, row, e);
         return true;
 }

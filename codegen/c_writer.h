@@ -137,6 +137,7 @@ struct c_writer {
                                          * where there are several entries. */
         struct map *written;            /* The function being printed stores through these pointers
                                          * (c_pointer.c). */
+        struct map *walks;              /* It maps pointers that loads move to how far they have. */
         bool in_run;                    /* main is being printed. */
         struct loop_function *kernel;   /* This kernel is being printed, and the tasks that it
                                          * launches. */
@@ -316,6 +317,8 @@ bool c_pointer_place(struct c_writer *w, const struct loop_expr *at, const char 
                      int64_t *number);
 /* Prints the let `s` as a pointer, if its index is printed as one; otherwise returns false. */
 bool c_pointer_declare(struct c_writer *w, const struct loop_stmt *s);
+/* Returns the pointer that the load converted by e moves, by *step elements; NULL: none. */
+const char *c_pointer_walk(struct c_writer *w, const struct loop_expr *e, int64_t *step);
 
 /* Returns "X86_64_V4 ", which stands between `static` and the type of a kernel; "" where there are
  * no vectors. */

@@ -217,6 +217,75 @@ bool state_store(struct kernel_state *s, struct loop_expr *sum, struct loop_expr
         return state_write_vector(s, &v, s->ys, state_y(s, index));
 }
 
+/* ---- loads that several stores have in common ---- */
+
+enum { LOADS_MOST = 8 };
+
+struct common_loads {
+        const struct kernel_state *s;
+        int count, uses[LOADS_MOST];
+        struct loop_expr loads[LOADS_MOST], *names[LOADS_MOST];
+};
+
+/* Returns the number of a load of a whole vector; count: there is no such load yet; -1: e is none
+ * to name. */
+static int load_number(const struct common_loads *c, const struct loop_expr *e)
+{
+        int k = 0;
+        if (e->op != LOOP_LOAD || e->type.lanes == 1 || e->args[0]->type.lanes > 1 || e->args[1] ||
+            e->group || e->buffer == c->s->ys || element_info[e->buffer->element].bytes != 4)
+                return -1;
+        while (k < c->count && !loop_expr_same(&c->loads[k], e))
+                k++;
+        return k < LOADS_MOST ? k : -1;
+}
+
+static void note_load(struct loop_expr *e, void *context)
+{
+        struct common_loads *c = context;
+        const int k = load_number(c, e);
+        if (k == c->count)
+                c->loads[c->count++] = *e;
+        if (k >= 0)
+                c->uses[k]++;
+}
+
+static void use_name(struct loop_expr *e, void *context)
+{
+        const struct common_loads *c = context;
+        const int k = load_number(c, e);
+        if (k >= 0 && k < c->count && c->names[k])
+                *e = *c->names[k];
+}
+
+static void visit_exprs(struct loop_stmt *s, void (*visit)(struct loop_expr *, void *), void *c)
+{
+        for (; s; s = s->next) {
+                struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+                for (int i = 0; i < 3; i++)
+                        if (exprs[i])
+                                loop_expr_walk(exprs[i], visit, c);
+        }
+}
+
+void state_name_loads(struct kernel_state *s, struct loop_stmt **first)
+{
+        struct common_loads c = { .s = s };
+        struct loop_block *block = s->e->scope->block;
+        struct loop_stmt *stores = *first, **end = block->end;
+        visit_exprs(stores, note_load, &c);
+        *first = NULL;
+        block->end = first;
+        for (int k = 0; k < c.count; k++) {
+                struct loop_expr *load = ARENA_NEW(s->arena, struct loop_expr);
+                *load = c.loads[k];
+                c.names[k] = c.uses[k] > 1 ? emit_let(s->e, "m", load) : NULL;
+        }
+        visit_exprs(stores, use_name, &c);
+        *block->end = stores;
+        block->end = stores ? end : block->end;
+}
+
 /* ---- the halo ---- */
 
 void state_fill(struct kernel_state *s, struct loop_buffer *buffer, struct loop_expr *at,

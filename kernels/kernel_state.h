@@ -264,6 +264,10 @@ struct loop_expr *state_y(struct kernel_state *s, struct loop_expr *const *index
 bool state_store(struct kernel_state *s, struct loop_expr *sum, struct loop_expr **index,
                  struct loop_expr *first_lane, int live);
 
+/* Names words of four bytes that several of the statements from *first on load as vectors: C
+ * compilers may not know that the result's stores leave them as they are. */
+void state_name_loads(struct kernel_state *s, struct loop_stmt **first);
+
 /* ---- shorthands ---- */
 
 static inline struct loop_expr *number(struct emit *e, int64_t value) { return emit_int(e, value); }

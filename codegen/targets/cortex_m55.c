@@ -60,6 +60,7 @@ static const struct c_spelling wide_spellings[] = {
         MVE_INTEGERS(U32, "u32x4", "uint32x4_t", "u32", "uint32_t", "u32"),
         MVE_SAME(I32, "s32", U32, "u32"),
         MVE_SAME(U32, "u32", I32, "s32"), MVE_ALL_BYTES, MVE_SATURATE, MVE_ADD_PRODUCT,
+        MATH("multiply_high", I32, "vaddq_n_s32(vmulhq_s32($0, $1), $2)", .scalar = 3),
         MATH("multiply_high", I32, "vaddq_s32(vmulhq_s32($0, $1), $2)"), MVE_FLOATS, { .op = CAN_END }
 };
 

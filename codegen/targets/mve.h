@@ -57,6 +57,35 @@
         ROW(CAN_STORE, e, "vstrbq_" s "($0, $1)")
 #define MVE_LOADED(from, result, ...) \
         { .op = LOOP_CAST, .element = E_##from, .to = E_##result, .loaded = true, .text = __VA_ARGS__ }
+/* A load moves its pointer first. gcc takes an instruction for most addresses instead. The pointer
+ * has one of the eight low registers. */
+#define MVE_WALK(from, result, name, byte, type, s) \
+        { .op = CAN_WALK, .element = E_##from, .to = E_##result, .level = 127, .text = name "($0, $1)", \
+          .definition = type " " name "(const " byte " **x, ptrdiff_t step)\n" \
+                        "{\n" \
+                        "        const " byte " *at = *x;\n" \
+                        "        " type " a;\n" \
+                        "#if defined(__OPTIMIZE__)\n" \
+                        "        if (step > 0 && step <= 127) {\n" \
+                        "                __asm__ (\"vldrb." s " %q0, [%1, %2]!\"\n" \
+                        "                        : \"=t\"(a), \"+l\"(at) : \"i\"(step), \"m\"(*(const " byte " (*)[])at));\n" \
+                        "                *x = at;\n" \
+                        "                return a;\n" \
+                        "        }\n" \
+                        "#endif\n" \
+                        "        at += step;\n" \
+                        "        __asm__ (\"vldrb." s " %q0, [%1]\" : \"=t\"(a) : \"l\"(at), \"m\"(*(const " byte " (*)[4])at));\n" \
+                        "        *x = at;\n" \
+                        "        return a;\n" \
+                        "}", \
+          .portable = type " " name "(const " byte " **x, ptrdiff_t step)\n" \
+                      "{\n" \
+                      "        " type " a;\n" \
+                      "        *x += step;\n" \
+                      "        for (int i = 0; i < 4; i++)\n" \
+                      "                a.at[i] = (*x)[i];\n" \
+                      "        return a;\n" \
+                      "}" }
 #define MVE_EXTEND_I8 \
         "extend_i8x4($0)", \
         "int32x4_t extend_i8x4(int32x4_t a)\n" \
@@ -74,30 +103,38 @@
         MVE_BYTES(I8, "int32x4_t", "s32"), MVE_BYTES(U8, "uint32x4_t", "u32"), \
         MVE_LOADED(I8, I32, "vldrbq_s32($0)"), MVE_LOADED(U8, U32, "vldrbq_u32($0)"), \
         MVE_LOADED(U8, I32, "vreinterpretq_s32_u32(vldrbq_u32($0))"), \
+        MVE_WALK(I8, I32, "walk_i8x4", "int8_t", "int32x4_t", "s32"), MVE_WALK(U8, U32, "walk_u8x4", "uint8_t", "uint32x4_t", "u32"), \
+        MVE_WALK(U8, I32, "walk_u8x4_i32", "uint8_t", "int32x4_t", "u32"), \
         CONVERT(CAST, I8, I32, MVE_EXTEND_I8), CONVERT(CAST, U8, U32, MVE_EXTEND_U8), \
         CONVERT(CAST, U8, I32, "vreinterpretq_s32_u32(" MVE_EXTEND_U8 ")"), \
         CONVERT(CAST, I32, I8, "($0)"), CONVERT(CAST, U32, U8, "($0)"), \
         CONVERT(CAST, I32, U8, "vreinterpretq_u32_s32($0)"), CONVERT(CAST, U32, I8, "vreinterpretq_s32_u32($0)")
 
-/* The result's lowest bytes are those of a, shifted and saturated. Without optimization gcc knows
- * no literal in a function. */
+/* The result's lowest bytes are those of a, shifted and saturated; less: a is less by half a unit
+ * of the result. Without optimization gcc knows no literal in a function. Its assembler (2.40)
+ * takes vqshrnb for the rounding vqrshrnb. */
 #define MVE_SATURATE \
-        { .op = CAN_SATURATE, .element = E_I32, .to = E_I8, .level = 8, .text = "saturate_i8x4($0, $1)", \
-          .definition = "int32x4_t saturate_i8x4(int32x4_t a, int shift)\n" \
+        { .op = CAN_SATURATE, .element = E_I32, .to = E_I8, .level = 8, .rounds = true, .text = "saturate_i8x4($0, $1, $2)", \
+          .definition = "int32x4_t saturate_i8x4(int32x4_t a, int shift, int less)\n" \
                         "{\n" \
                         "#if defined(__OPTIMIZE__)\n" \
+                        "        if (less) {\n" \
+                        "                __asm__ (\"vqrshrnb.s32 %q0, %q0, %1\\n\\tvqmovnb.s16 %q0, %q0\" : \"+t\"(a) : \"i\"(shift));\n" \
+                        "                return a;\n" \
+                        "        }\n" \
                         "        if (shift)\n" \
                         "                __asm__ (\"vshr.s32 %q0, %q1, %2\" : \"=t\"(a) : \"t\"(a), \"i\"(shift));\n" \
                         "#else\n" \
+                        "        a = vaddq_n_s32(a, less ? 1 << (shift - 1) : 0);\n" \
                         "        a = vshlq_s32(a, vdupq_n_s32(-shift));\n" \
                         "#endif\n" \
                         "        const int16x8_t half = vqmovnbq_s32(vreinterpretq_s16_s32(a), a);\n" \
                         "        return vreinterpretq_s32_s8(vqmovnbq_s16(vreinterpretq_s8_s32(a), half));\n" \
                         "}", \
-          .portable = "int32x4_t saturate_i8x4(int32x4_t a, int shift)\n" \
+          .portable = "int32x4_t saturate_i8x4(int32x4_t a, int shift, int less)\n" \
                       "{\n" \
                       "        for (int i = 0; i < 4; i++) {\n" \
-                      "                a.at[i] >>= shift;\n" \
+                      "                a.at[i] = (a.at[i] + (less ? 1 << (shift - 1) : 0)) >> shift;\n" \
                       "                a.at[i] = a.at[i] < -128 ? -128 : a.at[i] > 127 ? 127 : a.at[i];\n" \
                       "        }\n" \
                       "        return a;\n" \
@@ -126,7 +163,7 @@
         ROW(CAN_TYPE, F32, "float32x4_t"), OP(SPLAT, F32, "vdupq_n_f32($0)"), OP(RAMP, F32, "((float32x4_t){ $0 })"), \
         MVE_MEMORY(F32, "f32x4", "float32x4_t", "f32"), OP(LANE, F32, "vgetq_lane_f32($0, $1)"), \
         OP(ADD, F32, "vaddq_f32($0, $1)"), OP(SUB, F32, "vsubq_f32($0, $1)"), OP(MUL, F32, "vmulq_f32($0, $1)"), \
-        OP(NEG, F32, "vnegq_f32($0)"), MVE_FMA("scaled", "$1, $0", "float", "r", "%2", .scalar = true), \
+        OP(NEG, F32, "vnegq_f32($0)"), MVE_FMA("scaled", "$1, $0", "float", "r", "%2", .scalar = 1), \
         MVE_FMA("product", "$0, $1", "float32x4_t", "t", "%q2", .lane = 0), ROW(CAN_FMA_FROM, F32, "vfmsq_f32($2, $0, $1)"), \
         MVE_EXTREME(MAX, "max", "b, a", "$0, $1"), MVE_EXTREME(MIN, "min", "a, b", "$1, $0"), \
         MATH("abs", F32, "vabsq_f32($0)"), MATH("round", F32, "vrndnq_f32($0)"), MATH("trunc", F32, "vrndq_f32($0)"), \

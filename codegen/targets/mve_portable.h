@@ -46,6 +46,7 @@
         MVE_OF_ONE("vmvnq", "u32", MVE_U32, "~a.at[i]"), \
         MVE_OF_ONE("vnegq", "s32", MVE_S32, "(int32_t)(0u - (uint32_t)a.at[i])"), \
         MVE_LANES("vmulhq_s32", MVE_S32, MVE_S32 " a, " MVE_S32 " b", "(int32_t)((int64_t)a.at[i] * b.at[i] >> 32)"), \
+        MVE_LANES("vaddq_n_s32", MVE_S32, MVE_S32 " a, int32_t b", "(int32_t)((uint32_t)a.at[i] + (uint32_t)b)"), \
         MVE_LANES("vshlq_n_s32", MVE_S32, MVE_S32 " a, int shift", "(int32_t)((uint32_t)a.at[i] << shift)"), \
         MVE_LANES("vshlq_n_u32", MVE_U32, MVE_U32 " a, int shift", "a.at[i] << shift"), \
         MVE_SHIFTS("vshlq_s32", MVE_S32, "(int32_t)((uint32_t)a.at[i] << shift.at[i])", "a.at[i] >> -shift.at[i]", "a.at[i] < 0 ? -1 : 0"), \

@@ -129,7 +129,7 @@
            "        return __riscv_vfadd_vf_f32" m "(__riscv_vfmul_vf_f32" m "(lane, step, " n "), start, " n ");\n" \
            "}"), \
         OP(FMA, F32, "__riscv_vfmacc_vv_f32" m "($2, $0, $1, " n ")"), \
-        OP(FMA, F32, "__riscv_vfmacc_vf_f32" m "($2, $0, $1, " n ")", .scalar = true), \
+        OP(FMA, F32, "__riscv_vfmacc_vf_f32" m "($2, $0, $1, " n ")", .scalar = 1), \
         ROW(CAN_FMA_FROM, F32, "__riscv_vfnmsac_vv_f32" m "($2, $0, $1, " n ")"), \
         ROW(CAN_FMA_LESS, F32, "__riscv_vfmsac_vv_f32" m "($2, $0, $1, " n ")"), \
         RVV_EXTREME(n, m, b, MAX, "max", "gt"), RVV_EXTREME(n, m, b, MIN, "min", "lt"), \
@@ -337,7 +337,7 @@
 /* ---- multiplies (ir/target/multiply.h): x in a scalar register ---- */
 
 #define RVV_PRODUCTS(n, m, h, q, d, b) \
-        { .op = LOOP_CALL, .element = E_I32, .function = "add_product", .scalar = true, \
+        { .op = LOOP_CALL, .element = E_I32, .function = "add_product", .scalar = 2, \
           .text = "__riscv_vmacc_vx_i32" m "($0, $1, $2, " n ")" }, \
         { .op = LOOP_CALL, .element = E_I32, .function = "add_product", .text = "__riscv_vmacc_vv_i32" m "($0, $1, $2, " n ")" }
 #define RVV_MULTIPLIES(lanes) \

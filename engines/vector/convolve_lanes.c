@@ -42,7 +42,17 @@ static struct loop_expr *load(struct kernel_state *s, const char *name, struct l
 
 /* ---- the sums ---- */
 
-/* Writes the products of window_rows * window_columns offsets, unrolled. */
+/* Loads number k of the window's weights, if it is not loaded yet. */
+static struct loop_expr *weight(struct lanes *l, struct loop_expr **w, int k,
+                                struct loop_expr *w_at)
+{
+        if (!w[k])
+                w[k] = load(&l->s, "w", l->s.ws, w_at, k * l->depth, l->part.live);
+        return w[k];
+}
+
+/* Writes the products of window_rows * window_columns offsets, unrolled. Where registers are few,
+ * weights are loaded where they are used first. */
 static void add_window(struct lanes *l, int rows, int columns, int window_rows, int window_columns,
                        struct loop_expr *x_at, struct loop_expr *w_at)
 {
@@ -58,8 +68,8 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
         struct loop_expr **w = l->resident;
         if (!w) {
                 w = arena_array(s->arena, (size_t)window_rows * (size_t)window_columns, sizeof *w);
-                for (int i = 0; i < window_rows * window_columns; i++)
-                        w[i] = load(s, "w", s->ws, w_at, i * l->depth, l->part.live);
+                for (int i = 0; i < window_rows * window_columns && !s->schedule.wide; i++)
+                        weight(l, w, i, w_at);
         }
         for (int m = 0, m_end; m < m_count; m = m_end) {
                 const bool open = s->spatial_count > 1 && !dim_is(row->x_pitch, 0) && ms[m].at;
@@ -78,7 +88,9 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
                                 for (int k = n; k < n_end; k++)
                                         state_add(s, l->sums,
                                                   ms[i].position * columns + ns[k].position, 0, x,
-                                                  w[ms[i].offset * window_columns + ns[k].offset]);
+                                                  weight(l, w,
+                                                         ms[i].offset * window_columns +
+                                                                 ns[k].offset, w_at));
                 }
         }
 }
@@ -144,6 +156,8 @@ static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_
                 x_at = emit_let(e, "xi", within ? along : plus(e, x_at, along));
                 w_at = emit_let(e, "wi", plus(e, w_at, times(e, k, w_step)));
         }
+        if (at_once && s->schedule.wide)
+                w_at = emit_let(e, "wi", w_at);
         if (at_once)
                 add_window(l, rows, columns, (int)l->rows, (int)l->columns, x_at, w_at);
         else
@@ -175,6 +189,7 @@ static bool write_vectors(struct kernel_state *s, int rows, int columns)
         if (l->first)
                 begin_sums(l, rows * columns);
         add_all(l, rows, columns, x_at, plus(e, l->w_at, l->part.first));
+        struct loop_stmt **stores = e->scope->block->end;
         for (int i = 0; i < rows * columns; i++) {
                 struct loop_expr *index[RANK_MAX];
                 state_index(s, i / columns, i % columns, index);
@@ -183,6 +198,8 @@ static bool write_vectors(struct kernel_state *s, int rows, int columns)
                                  l->part.live))
                         return false;
         }
+        if (s->schedule.wide)
+                state_name_loads(s, stores);
         return true;
 }
 
@@ -205,7 +222,7 @@ static bool write_blocks(struct kernel_state *s, struct loop_expr *from, struct 
         l->w_at = emit_let(e, "w_at", times(e, l->block, l->outer * window * l->depth));
         l->resident = NULL;
         if (s->schedule.unroll >= window && l->outer == 1 && l->depth == s->lanes &&
-            !s->row_start) {
+            !s->schedule.wide && !s->row_start) {
                 struct loop_expr **w = arena_array(s->arena, (size_t)window, sizeof *w);
                 for (int i = 0; i < window; i++)
                         w[i] = load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);

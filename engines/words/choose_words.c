@@ -72,10 +72,11 @@ struct schedule words_choose(const struct op *op, const struct schedule_machine 
 }
 
 /* Returns the columns of a tile of one row that take least for a position, where registers hold a
- * row of the window, or a part of it, the sums, x, and a product. */
+ * row of the window, or a part of it, the sums, x, and a product. A window of few rows is
+ * unrolled. */
 static struct schedule_registers wide_tile(const struct op *op, const struct target *wide)
 {
-        enum { MOST = 4, OTHERS = 2 };
+        enum { MOST = 4, ROWS_MOST = 3, OTHERS = 2 };
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
         const int64_t *strides = op_ints(op, "strides", NULL), window = type_extent(w, w->rank - 2);
         const int spatial = y->rank - 3;
@@ -100,6 +101,8 @@ static struct schedule_registers wide_tile(const struct op *op, const struct tar
                 least = cost;
                 best = s;
         }
+        if (best.unroll == window && shape.window[0] <= ROWS_MOST)
+                best.unroll *= (int)shape.window[0];
         return best;
 }
 

@@ -5,8 +5,9 @@
 
 static bool matches(const struct capability *row, const struct capability *want)
 {
+        const bool level = row->level == want->level || row->op == CAN_WALK;
         return row->op == want->op && row->element == want->element && row->to == want->to &&
-               row->level == want->level && row->lanes == want->lanes && row->lane == want->lane &&
+               level && row->lanes == want->lanes && row->lane == want->lane &&
                row->loaded == want->loaded && row->scalar == want->scalar &&
                (row->op != LOOP_CALL || !strcmp(row->function, want->function));
 }
@@ -172,14 +173,11 @@ static const struct capability *find_lane(const struct target *t, struct capabil
         return row ? row : find(t, want, lanes);
 }
 
-/* Returns which operand may be a scalar: of an FMA its first factor, of a multiply's function the
- * word of x. */
-static int scalar_operand(int op) { return op == LOOP_FMA ? 0 : 1; }
-
-static bool has_scalar(const struct loop_expr *e)
+/* Is operand k of e a scalar in all lanes? */
+static bool has_scalar(const struct loop_expr *e, int k)
 {
-        const int k = scalar_operand(e->op);
-        return k < e->arity && e->args[k]->op == LOOP_SPLAT;
+        const bool literal = e->op == LOOP_CALL && e->args[k]->op == LOOP_LITERAL;
+        return e->args[k]->op == LOOP_SPLAT || (literal && e->args[k]->type.lanes > 1);
 }
 
 /* Is e an integer literal, in all lanes? */
@@ -236,7 +234,7 @@ struct loop_expr *capability_operand(const struct capability *row, const struct 
                                : row->op == CAN_FMA_FROM && k == (is_negation(e->args[0]) ? 0 : 1);
         if (negated || (row->op == CAN_CAST_ROUNDED && loop_is_round(operand)))
                 return operand->args[0];
-        if (row->scalar && k == scalar_operand(row->op))
+        if (row->scalar == k + 1 && operand->op == LOOP_SPLAT)
                 return operand->args[0];
         return row->lane && k == (row->op == LOOP_CALL) ? operand->args[0]->args[0] : operand;
 }
@@ -249,10 +247,11 @@ static const struct capability *capability_of_call(const struct target *t,
                                    .function = e->function->name };
         const struct capability *row =
                 e->arity > 1 ? find_lane(t, want, e->args[1], e->type.lanes) : NULL;
-        want.scalar = !row && has_scalar(e);
-        if (want.scalar)
-                row = find(t, want, e->type.lanes);
-        want.scalar = false;
+        for (int k = 0; k < e->arity && !row; k++) {
+                want.scalar = (uint8_t)(k + 1);
+                row = has_scalar(e, k) ? find(t, want, e->type.lanes) : NULL;
+        }
+        want.scalar = 0;
         return row ? row : find(t, want, e->type.lanes);
 }
 
@@ -266,10 +265,10 @@ static const struct capability *capability_of_fma(const struct target *t, const 
                 row = find_lane(t,
                                 (struct capability){ .op = LOOP_FMA, .element = e->type.element },
                                 e->args[0], e->type.lanes);
-        if (!row && op == LOOP_FMA && has_scalar(e))
+        if (!row && op == LOOP_FMA && has_scalar(e, 0))
                 row = find(t,
                            (struct capability){
-                                   .op = LOOP_FMA, .element = e->type.element, .scalar = true },
+                                   .op = LOOP_FMA, .element = e->type.element, .scalar = 1 },
                            e->type.lanes);
         if (!row)
                 row = find_plain(t, op, e->type);
@@ -303,6 +302,17 @@ static const struct capability *capability_of_cast(const struct target *t,
                 want.loaded = false;
         }
         return row ? row : find(t, want, e->type.lanes);
+}
+
+const struct capability *capability_of_walk(const struct target *t, const struct loop_expr *e)
+{
+        return e->op == LOOP_CAST && is_plain_load(e->args[0])
+                       ? find(t,
+                              (struct capability){ .op = CAN_WALK,
+                                                   .element = e->args[0]->type.element,
+                                                   .to = e->type.element },
+                              e->type.lanes)
+                       : NULL;
 }
 
 static const struct capability *capability_of_load(const struct target *t,

@@ -38,6 +38,11 @@ enum capability_op {
         CAN_GATHER,                     /* The load takes the address of element 0, and i32
                                          * subscripts. */
         CAN_GATHER_MASKED,              /* The load takes the same, and a mask. */
+        CAN_WALK,                       /* The load takes the address of a pointer, and the number
+                                         * of elements by which it moves that first; then it loads
+                                         * elements as numbers of type `to`. It stands for a CAST of
+                                         * a load whose address may be `level` elements from a
+                                         * pointer, either way, at no cost, and no more. */
         CAN_STORE,                      /* The store takes an address and a value. */
         CAN_STORE_MASKED,               /* The store takes an address, a value and a mask. */
         CAN_SCATTER,                    /* The store takes the address of element 0, i32 subscripts
@@ -82,7 +87,8 @@ enum capability_op {
                                          * SPLAT and CALL: of the value. */                       \
         uint8_t to;                     /* CAST, CAST_ROUNDED, BITCAST: the result's type. */     \
         uint8_t level;                  /* PREFETCH: 0 is L1, 1 is L2, 2 is past the caches;      \
-                                         * LOAD_WORDS: the elements of a word. */                 \
+                                         * LOAD_WORDS: the elements of a word; WALK: the elements \
+                                         * that an address reaches. */                            \
         uint8_t lane;                   /* CALL, FMA: 1 + n where operand 1 (of FMA 0) is lane n  \
                                          * of a vector of MULTIPLY_LANES in all lanes, and that   \
                                          * vector stands for it; 0: it is any operand. */         \
@@ -94,8 +100,11 @@ enum capability_op {
         bool loaded;                    /* The operand is a load of as many bytes as the lanes    \
                                          * have, and its address stands for it; CAST: a load of   \
                                          * elements side by side. */                              \
-        bool scalar;                    /* FMA, CALL: operand 0, or 1, is a scalar in all lanes,  \
-                                         * which stands for it. */                                \
+        uint8_t scalar;                 /* FMA, CALL: 1 + n where operand n is a scalar in all    \
+                                         * lanes, which stands for it; 0: none is. */             \
+        bool rounds;                    /* SATURATE: the shift may round, half up: a third        \
+                                         * operand is 1 where what is shifted is less by half of  \
+                                         * the result's unit for that, else 0. */                 \
         float cycles;                   /* The operation takes so long; 0: what the rate of its   \
                                          * kind says (rates.def, code_...). */                    \
         const char *function;           /* CALL: the function of the library. */
@@ -110,6 +119,8 @@ const struct capability *capability_next(const struct target *t, const struct ca
 /* Returns the row for e, whose operands are not looked at; NULL: there is none. Variables, tile
  * entries and choices by a scalar condition need only a TYPE. */
 const struct capability *capability_of(const struct target *t, const struct loop_expr *e);
+/* Returns the row of WALK for a conversion of a load; NULL: there is none. */
+const struct capability *capability_of_walk(const struct target *t, const struct loop_expr *e);
 const struct capability *capability_of_store(const struct target *t, const struct loop_stmt *s);
 const struct capability *capability_of_type(const struct target *t, struct loop_type type);
 /* Returns the row of ZERO, or else of SPLAT. */
@@ -127,7 +138,8 @@ const struct loop_expr *capability_subscripts(const struct loop_expr *index);
  * is shifted to the right by *shift; NULL: e is something else. */
 const struct loop_expr *capability_saturated(const struct loop_expr *e, int *bits, int *shift);
 /* Returns operand k of e as its row has it: for an FMA without the negation that the row includes,
- * for a CAST the value that is rounded, for a CALL the vector whose lane it is. */
+ * for a CAST the value that is rounded, for a CALL the vector whose lane it is; a scalar for all
+ * lanes may be a vector of literals. */
 struct loop_expr *capability_operand(const struct capability *row, const struct loop_expr *e,
                                      int k);
 /* Are the truth values e known, as those of ramp<16>(0, 1) < splat<16>(8)? *bits: bit l is lane

@@ -298,7 +298,20 @@ static void add_row(struct source *s, const struct target *t, const struct c_spe
         const char *e = text_of(row->element);
         if (row->op >= CAN_TILES)     /* tested by what they are for: passes/test_tiles.py */
                 return;
-        if (row->op == CAN_PREFETCH)
+        if (row->op == CAN_WALK) {      /* there, beyond what an address reaches, and back */
+                const char *to = text_of(row->to);
+                const int far = (N - 1 - lanes) / lanes * lanes;
+                assert_true(far > row->level);
+                add_kernel(s, lanes, e, to,
+                           arena_printf(arena,
+                                        "    let %%p : index of %%a = %%n - %%n\n"
+                                        "    let %%v : %sx# = %s(%%a<#>[%%p])\n"
+                                        "    let %%u : %sx# = %s(%%a<#>[%%p + 3])\n"
+                                        "    let %%t : %sx# = %s(%%a<#>[%%p + %d])\n"
+                                        "    let %%s : %sx# = %s(%%a<#>[%%p + %d])\n"
+                                        "    store %%o[%%n] = (%%v - %%u) * %%t + %%s",
+                                        to, to, to, to, to, to, far, to, to, far - 5));
+        } else if (row->op == CAN_PREFETCH)
                 add_kernel(s, lanes, "f32", "f32",
                            arena_printf(arena, "    prefetch %%a[%%n + 64] %d\n    store %%o[%%n] = $a", row->level));
         else if (row->op == CAN_LOAD_WORDS)
