@@ -5,7 +5,9 @@
  *                 loads, and the latency of a sum that has few neighbours overlap, and slow each
  *                 other down where they take equally long; words that are widened as they are
  *                 loaded take one more instruction each; where a core starts few instructions a
- *                 cycle, all instructions of a step overlap with that, too
+ *                 cycle, all instructions of a step overlap with that, too; positions whose
+ *                 lines find no room in their sets of the first-level cache are loaded from the
+ *                 second
  *      loops      iterations of the innermost loop, and entries into it
  *      results    the epilogue and the store of each vector of sums
  *      weights    read from beyond the second-level cache once, or for every strip; and from the
@@ -19,6 +21,7 @@
 
 #include "cost/core.h"
 #include "cost/room.h"
+#include "ir/target/cache_sets.h"
 #include "ir/target/rates.h"
 #include "ir/tensor/packed_multiply.h"
 
@@ -54,6 +57,8 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
                 work.skips |= op_ints(op, "strides", NULL)[d] > 1 && work.extent[d] > 1;
         }
         work.skips &= pointwise;
+        work.step = type_extent(x, x->rank - 1) * element_info[x->element].bytes *
+                    op_ints(op, "strides", NULL)[work.spatial - 1];
         return work;
 }
 
@@ -161,6 +166,8 @@ static struct tile_cost tile_cost(const struct packed_work *work,
         double step = packed_step(work->multiply, (double)positions, (double)vectors, xs, s->split,
                                   target);
         step += s->ahead ? 0 : rate_load_wait(target);
+        step += rate_packed_conflict(target) *
+                (double)cache_sets_excess(target, positions, work->step);
         step += work->group > 1 ? rate_packed_word(target) * xs : 0;
         step += widened_words(work->multiply, xs, (double)vectors) / issue;
         int64_t last = packed_last_extent(work);

@@ -15,6 +15,8 @@ struct packed_work {
         int64_t channels, blocks, inner;        /* A group has this many words of channels and
                                                  * blocks of x; a block has `inner` words. */
         int64_t word;                           /* A word has this many bytes of x. */
+        int64_t step;                           /* Neighbouring positions of a row begin this many
+                                                 * bytes apart in x. */
         int64_t outputs, panels, panel; /* For a group: the outputs stored, and the panels; `panel`
                                          * is the outputs of a panel. */
         int64_t weight;                         /* A word has this many bytes of w. */

@@ -23,7 +23,12 @@
  * decodes words of bytes of x, the strip holds these as they are decoded, an element for each word,
  * and the constant around them likewise; where words are vectors, they are copied as such. Floats
  * of small cores are copied in vectors, too, and rows of positions that lie side by side at
- * once. */
+ * once.
+ *
+ * A tile reads the same line of each of its positions at a time. Where these would be lines of few
+ * sets of the first-level cache (those of rows of 1,024 floats are all of one), positions lie a
+ * line further apart (cache_sets_pitch, ir/target/cache_sets.h). */
+#include "ir/target/cache_sets.h"
 #include "ir/target/engine.h"
 #include "ir/tensor/packed_multiply.h"
 #include "ir/tensor/relation.h"
@@ -52,6 +57,7 @@ struct prologue {
         int64_t lanes;                  /* A block has this many lanes. */
         int64_t stored;                 /* The strip has this many elements for them: as many, or
                                          * as many words as they are. */
+        int64_t pitch;                  /* The next position begins this many elements further. */
         int word;                       /* Words of this many elements are copied, or decoded; 0:
                                          * elements are computed. */
         bool plain;                     /* They are copied as the single elements that they are. */
@@ -103,6 +109,13 @@ static bool find_words(struct kernel_state *s, struct prologue *p, const struct 
         return true;
 }
 
+/* Returns the pitch of positions of `stored` elements. */
+static int64_t pitch_of(int64_t stored, enum element e, const struct target *target)
+{
+        const int64_t bytes = element_info[e].bytes;
+        return cache_sets_pitch(target, stored * bytes) / bytes;
+}
+
 bool prologue_find(struct kernel_state *s)
 {
         struct value *x = op_operand(s->op, 0);
@@ -124,6 +137,7 @@ bool prologue_find(struct kernel_state *s)
         if (copies && p->lanes % m->channels)
                 return false;
         p->stored = decodes ? p->lanes / m->channels : p->lanes;
+        p->pitch = pitch_of(p->stored, decodes ? m->x.word : t->element, s->target);
         bool padded = emit_local(s->e, x)->inside && x->op->code == OP_pad;
         if (padded && !find_halo(p, x->op))
                 return false;
@@ -160,7 +174,7 @@ void prologue_spatial(struct kernel_state *s)
         const int64_t *strides = op_ints(s->op, "strides", NULL),
                       *dilations = op_ints(s->op, "dilations", NULL);
         int64_t step = s->x.stride[s->rank - 1] = 1;
-        step = p->stored;
+        step = p->pitch;
         for (int d = s->spatial_count - 1; d >= 0; d--) {
                 struct spatial *along = &s->spatial[d];
                 struct side *side = &p->sides[d];
@@ -191,9 +205,9 @@ void prologue_memory(struct kernel_state *s, int64_t blocks)
         length = length < tiling->extent ? length : tiling->extent;
         if (!side->close)
                 length = (length - 1) * side->stride + side->reach;
-        p->unit = one ? p->stored : s->x.stride[2];
+        p->unit = one ? p->pitch : s->x.stride[2];
         /* An odd number of units keeps blocks out of the same sets of a cache. */
-        p->block = (length * p->unit / p->stored | 1) * p->stored;
+        p->block = (length * p->unit / p->pitch | 1) * p->pitch;
         p->blocks = blocks;
         p->size = blocks * p->block;
         s->x.stride[0] = s->x.offset = 0;
@@ -239,11 +253,13 @@ int64_t prologue_bytes(const struct op *op, const struct target *target)
         relation_of(op, 0, &r);
         const int last = x->rank - 1;
         const struct along rows = r.along[2];
-        int64_t lanes = type_extent(x, last), row = lanes * held_by_schedule(op, &r);
-        int64_t size = (((rows.window - 1) * rows.dilation + 1) * row / lanes | 1) * lanes;
+        const enum element element = decodes ? m->x.word : x->element;
+        const int64_t lanes = type_extent(x, last) / (decodes ? m->channels : 1),
+                      pitch = pitch_of(lanes, element, target);
+        int64_t row = pitch * held_by_schedule(op, &r);
+        int64_t size = (((rows.window - 1) * rows.dilation + 1) * row / pitch | 1) * pitch;
         size *= op->code == OP_convolve_packed ? type_extent(x, 1) : 1;
-        return decodes ? size / m->channels * element_info[m->x.word].bytes
-                       : size * element_info[x->element].bytes;
+        return size * element_info[element].bytes;
 }
 
 /* ---- one strip ---- */
@@ -346,7 +362,7 @@ static bool is_dense(const struct kernel_state *s)
         const int last = s->rank - 2;
         return p->plain && p->word && s->rank == s->spatial_count + 3 &&
                (!side->close || side->stride == 1) && access_is_known(&p->x, last) &&
-               p->x.stride[last] == p->lanes;
+               p->x.stride[last] == p->lanes && p->pitch == p->lanes;
 }
 
 /* Copies positions from..to of a row, the first of them to `at`. */
@@ -408,7 +424,7 @@ static bool write_side(struct kernel_state *s, int d, struct loop_expr **index,
         const struct side *side = &p->sides[d];
         bool last = d == s->spatial_count - 1, before = p->pad && side->low;
         bool after = p->pad && side->low + side->made < side->extent;
-        int64_t unit = last ? p->stored : p->unit;
+        int64_t unit = last ? p->pitch : p->unit;
         struct loop_expr *begin = before ? maximum(e, from, number(e, side->low)) : from;
         struct loop_expr *end = after ? minimum(e, to, number(e, side->low + side->made)) : to;
         if (before)
@@ -493,7 +509,7 @@ bool prologue_write(struct kernel_state *s, struct loop_expr *from, struct loop_
         emit_end(e);
         struct loop_expr *x = minus(e, start, times(e, first, p->unit));
         if (!one)
-                x = minus(e, x, times(e, p->first_column, p->stored));
+                x = minus(e, x, times(e, p->first_column, p->pitch));
         s->x_start = emit_let(e, "x_start", minus(e, x, times(e, first_block, p->block)));
         return good;
 }

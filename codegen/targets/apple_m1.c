@@ -16,6 +16,7 @@ const struct target target_apple_m1 = {
                                                   { "0x61", 8, 0x28, 0x29 }, /* M1 Max */
                                                   { 0 } },
         .l1_bytes = 131072,
+        .l1_way_bytes = 16384,
         .l2_bytes = 3145728,
         .rates =
                 &(const struct rates){

@@ -17,6 +17,7 @@ const struct target target_cortex_a55 = {
                 { 0 }
         },
         .l1_bytes = 32768,
+        .l1_way_bytes = 8192,
         .l2_bytes = 131072,
         .rates = &(const struct rates){
                 .issue = 1,             /* One instruction of 128 bits starts in a cycle. */

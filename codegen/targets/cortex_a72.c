@@ -16,6 +16,7 @@ const struct target target_cortex_a72 = {
         .base = &target_aarch64,
         .processors = (const struct processor[]){ { "0x41", 8, 0xd08, 0xd08 }, { 0 } },
         .l1_bytes = 32768,
+        .l1_way_bytes = 16384,
         .l2_bytes = 262144,
         .rates =
                 &(const struct rates){

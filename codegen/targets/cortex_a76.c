@@ -17,6 +17,7 @@ const struct target target_cortex_a76 = {
                                                   { "0x41", 8, 0xd0e, 0xd0e }, /* A76AE */
                                                   { 0 } },
         .l1_bytes = 65536,
+        .l1_way_bytes = 16384,
         .l2_bytes = 524288,
         .rates =
                 &(const struct rates){

@@ -16,6 +16,7 @@ const struct target target_cortex_x1 = {
                                                   { "0x41", 8, 0xd4c, 0xd4c }, /* X1C */
                                                   { 0 } },
         .l1_bytes = 65536,
+        .l1_way_bytes = 16384,
         .l2_bytes = 1048576,
         .rates =
                 &(const struct rates){

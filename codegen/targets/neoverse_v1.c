@@ -14,6 +14,7 @@ const struct target target_neoverse_v1 = {
         .base = &target_aarch64_i8mm,
         .processors = (const struct processor[]){ { "0x41", 8, 0xd40, 0xd40 }, { 0 } },
         .l1_bytes = 65536,
+        .l1_way_bytes = 16384,
         .l2_bytes = 1048576,
         .rates =
                 &(const struct rates){

@@ -272,6 +272,7 @@ const struct target target_x86_64 = {
         .engine = &engine_vector,
         .vector_bytes = 16,
         .vector_registers = 16,
+        .l1_way_bytes = 4096, /* A page: its index is known before the address is translated. */
         .rates = &(const struct rates){ .issue = 2, .l2 = 32, .memory = 6 },
         .machine = "defined(__x86_64__) && defined(__GNUC__)",
         .compilers = "gcc or clang for 64-bit x86",

@@ -122,6 +122,8 @@ struct target {
                                          * zeros, and returns zeros for them. */
         int64_t l1_bytes, l2_bytes;     /* A schedule may count on data caches of so many bytes in
                                          * each core. */
+        int64_t l1_way_bytes;           /* Lines of the first one whose addresses differ by a
+                                         * multiple of this are in one set; 0: nobody knows. */
         int line_bytes;                 /* A line of them has this many bytes. */
         const struct rates *rates;      /* The rates say what it costs to compute and to move
                                          * (ir/target/rates.h), as far as that is known better than
@@ -180,6 +182,7 @@ TARGET_FIELD(bool, has_masks)
 TARGET_FIELD(bool, flushes)
 TARGET_FIELD(bool, integers)
 TARGET_FIELD(int64_t, l1_bytes)
+TARGET_FIELD(int64_t, l1_way_bytes)
 TARGET_FIELD(int64_t, l2_bytes)
 TARGET_FIELD(int, line_bytes)
 TARGET_FIELD(const char *, attribute)

@@ -189,6 +189,13 @@ class Prologue(Packed):
         return super().schedule(vectors, target) + (" pack=1" if self.pack else "")
 
 
+class Pitch(Prologue):
+    """Positions of 4 KB: in the strip they lie a line further apart, in other sets of a cache."""
+    sign = "1040"
+    spatials = [1, 2]
+    inners = [1024]
+
+
 class Lanes(Contraction):
     name = "convolve_lanes"
 
@@ -334,7 +341,7 @@ class Chain(Contraction):
         return self.epilogue(f"%c{i}", result, body), result
 
 
-KINDS = [(kind, target) for kind in (Packed, Narrow, Prologue, Lanes, Windows, Winograd, Chain) for target in TARGETS]
+KINDS = [(kind, target) for kind in (Packed, Narrow, Prologue, Pitch, Lanes, Windows, Winograd, Chain) for target in TARGETS]
 
 
 @pytest.mark.parametrize("kind, target", [*KINDS, *((Blocks, target) for target in BYTES)])

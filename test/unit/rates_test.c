@@ -10,6 +10,7 @@
 
 #include "codegen/cpu.h"
 #include "codegen/targets.h"
+#include "ir/target/cache_sets.h"
 #include "ir/target/rates.h"
 
 static const struct multiply own = { .name = "own", .instructions = 3 },
@@ -121,6 +122,44 @@ static void test_the_table(void **state)
         }
 }
 
+/* Returns how many of `count` lines `step` bytes apart a cache does not keep: each set keeps as
+ * many as it has ways. */
+static int64_t counted_excess(int64_t way, int64_t ways, int64_t line, int64_t count, int64_t step)
+{
+        int64_t held[1024] = { 0 }, most = 0, used = 0;
+        for (int64_t i = 0; i < count; i++) {
+                const int64_t place = i * step % way / line;
+                used += !held[place];
+                held[place]++;
+                most = held[place] > most ? held[place] : most;
+        }
+        return most > ways ? count - ways * used : 0;
+}
+
+static void test_sets_of_a_cache(void **state)
+{
+        (void)state;
+        static const struct target line = { .name = "line", .line_bytes = 64 },
+                                   far = { .name = "far", .base = &line, .l1_bytes = 32768, .l1_way_bytes = 4096 },
+                                   two = { .name = "two", .base = &line, .l1_bytes = 32768, .l1_way_bytes = 16384 };
+        assert_int_equal(cache_sets_excess(&line, 100, 4096), 0);        /* nobody knows */
+        assert_int_equal(cache_sets_excess(&far, 14, 12288), 6);
+        assert_int_equal(cache_sets_excess(&far, 14, 6144), 0);  /* two sets */
+        assert_int_equal(cache_sets_excess(&two, 14, 12288), 6); /* four sets of two ways */
+        for (int64_t step = 64; step <= 40000; step += 64)
+                for (int64_t count = 1; count <= 64; count++) {
+                        assert_int_equal(cache_sets_excess(&far, count, step) > 0,
+                                         counted_excess(4096, 8, 64, count, step) > 0);
+                        assert_int_equal(cache_sets_excess(&two, count, step) > 0,
+                                         counted_excess(16384, 2, 64, count, step) > 0);
+                }
+        for (int64_t bytes = 1; bytes <= 70000; bytes++) {
+                const int64_t pitch = cache_sets_pitch(&far, bytes);
+                assert_true(pitch >= bytes && pitch < bytes + 128);
+                assert_int_equal(cache_sets_excess(&far, CACHE_SETS_ROWS, pitch), 0);
+        }
+}
+
 int main(void)
 {
         const struct CMUnitTest tests[] = {
@@ -129,6 +168,7 @@ int main(void)
                 cmocka_unit_test(test_processors),
                 cmocka_unit_test(test_cpuinfo),
                 cmocka_unit_test(test_the_table),
+                cmocka_unit_test(test_sets_of_a_cache),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }
