@@ -87,11 +87,11 @@ static bool has_winograd(const struct region *region)
 }
 
 /* Does a contraction gather what it reads in strips? */
-static bool has_strips(const struct region *region)
+static bool has_strips(const struct region *region, const struct engine *engine)
 {
         for (struct op *op = region_walk(region, NULL); op; op = region_walk(region, op)) {
                 const struct schedule_registers *s = schedule_registers(op->schedule);
-                if (s && s->pack && s->strip)
+                if (s && (s->pack || engine->single_sums) && s->strip)
                         return true;
         }
         return false;
@@ -106,7 +106,8 @@ static bool is_promising(struct run *run, int doing)
                                          * known. */
                 return !run->context.memory && report_memory(run).best <= run->options.max_ram;
         case IN_PARTS:
-                return has_strips(&module_entry(run->state.module)->body);
+                return has_strips(&module_entry(run->state.module)->body,
+                                  target_engine(run->context.target));
         case IN_LEAST:                  /* What divides the network predicts bytes, and may err. */
                 return run->options.max_ram > 0;
         case DIRECT:

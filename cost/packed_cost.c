@@ -148,10 +148,12 @@ double packed_step(const struct multiply *m, double positions, double vectors, d
 
 double packed_strip(const struct packed_work *work, int64_t again, const struct target *target)
 {
-        enum { PANEL = 60, POSITION = 8 };      /* Instructions, as QEMU counts them. */
+        enum { PANEL = 60, POSITION = 8, COPY = 2 };    /* Instructions, as QEMU counts them. */
+        const struct multiply *m = work->multiply;
         const double words = (double)(work->channels * work->blocks),
-                     decoded = rate_packed_decode(target) + work->multiply->channels;
-        return (double)(again * work->window[0]) * (POSITION + words * decoded) +
+                     copied = multiply_by_vectors(m) ? 1 : target_lanes(target, work->sum),
+                     held = m->x.decode ? rate_packed_decode(target) + m->channels : COPY / copied;
+        return (double)(again * work->window[0]) * (POSITION + words * held) +
                PANEL * (double)work->panels;
 }
 
