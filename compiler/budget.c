@@ -23,7 +23,7 @@ static const struct { const char *name, *doing;
 } tries[] = {
         [FOR_SPEED] = { "speed", "as without a budget" },
         [IN_ORDER] = { "order", "in the order of least memory" },
-        [DIRECT] = { "direct", "without Winograd's algorithm" },
+        [DIRECT] = { "direct", "without Winograd's algorithm and Fourier transforms" },
         [IN_ROWS] = { "rows", "with rows passed on" },
         [IN_PARTS] = { "parts", "with strips of parts of rows" },
         [IN_LEAST] = { "least", "with rows passed on in as few bytes as possible" },
@@ -78,10 +78,11 @@ static int64_t most_ram(const struct run *run)
         return most;
 }
 
-static bool has_winograd(const struct region *region)
+/* Is a convolution computed by Winograd's algorithm or by Fourier transforms? */
+static bool has_transforms(const struct region *region)
 {
         for (struct op *op = region_walk(region, NULL); op; op = region_walk(region, op))
-                if (op->code == OP_convolve_winograd)
+                if (op->code == OP_convolve_winograd || op->code == OP_spectrum)
                         return true;
         return false;
 }
@@ -111,7 +112,7 @@ static bool is_promising(struct run *run, int doing)
         case IN_LEAST:                  /* What divides the network predicts bytes, and may err. */
                 return run->options.max_ram > 0;
         case DIRECT:
-                return has_winograd(&module_entry(run->state.module)->body);
+                return has_transforms(&module_entry(run->state.module)->body);
         default:
                 return doing != UNBLOCKED || blocked;
         }

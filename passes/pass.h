@@ -72,7 +72,7 @@ struct pass_context {
         int region_count;
         bool exact;                     /* Only rewrites of class E are done. */
         bool direct;                    /* Convolutions stay as they are, without Winograd's
-                                         * algorithm. */
+                                         * algorithm and Fourier transforms. */
         bool unblocked;                 /* Tensors stay in the model's layouts. */
         bool assume_finite;             /* Rewrites of class D are allowed. */
         const char *rule;               /* simplify applies this rule alone; NULL: all rules. */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "compiler/export/exporter.h"
+#include "ir/tensor/spectrum.h"
 
 static const struct type *to_type(const struct op *op) { return op_result(op)->type; }
 
@@ -257,15 +258,22 @@ void write_spectrum(struct export *e, const struct op *op, const struct plan *pl
         const int64_t *axes = op_ints(op, "axes", &count);
         const bool inverse = op_int(op, "inverse"), half = op_int(op, "half");
         struct made *x = export_value(e, op_operand(op, 0));
-        const int parts = op_operand(op, 0)->type->rank - 1;
+        const int parts = spectrum_parts(op), last = x->type->rank - 1;
+        int64_t to_last[RANK_MAX], back[RANK_MAX];
         (void)plan;
+        for (int d = 0; d <= last; d++) {
+                to_last[d] = d == last ? parts : d + (d >= parts);
+                back[to_last[d]] = d;
+        }
+        if (parts != last)
+                x = export_transpose(e, x, to_last);
         for (int step = 0; step < count; step++) {
-                const int number = inverse ? step : count - 1 - step, axis = (int)axes[number];
+                const int number = inverse ? step : count - 1 - step, axis = (int)(axes[number] - (axes[number] > parts));
                 const bool folded = half && number == count - 1;
                 dim_t dims[RANK_MAX];
                 memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);
-                dims[axis] = to_type(op)->dims[axis];
-                dims[parts] = dim_of(inverse && folded ? 1 : 2);
+                dims[axis] = to_type(op)->dims[axes[number]];
+                dims[last] = dim_of(inverse && folded ? 1 : 2);
                 const struct type *to =
                         type_tensor(e->m, x->type->element, x->type->rank, dims);
                 struct made *length =
@@ -277,7 +285,7 @@ void write_spectrum(struct export *e, const struct op *op, const struct plan *pl
                 export_int(e, "inverse", inverse);
                 export_int(e, "onesided", folded);
         }
-        export_result(e, op, 0, x);
+        export_result(e, op, 0, parts == last ? x : export_transpose(e, x, back));
 }
 
 /* ---- indices ---- */

@@ -12,6 +12,7 @@ struct value *compose_transform(struct compose *c, struct value *x, int axis,
         const bool half = t->folded || t->out < t->period;
         const struct spectrum_request request = { .axes = { axis },
                                                   .count = 1,
+                                                  .parts = -1,
                                                   .inverse = t->inverse,
                                                   .half = half,
                                                   .length = t->folded ? t->period : 0 };

@@ -123,7 +123,7 @@ static double spectrum_work(const struct op *op)
                 const struct spectrum_plan plan = spectrum_plan_of(op, i);
                 const struct type *t = most->type;
                 work += spectrum_flops(&plan) * elements(op_module(op), most) /
-                        (double)(type_extent(t, t->rank - 1) * type_extent(t, (int)axes[i]));
+                        (double)(type_extent(t, spectrum_parts(op)) * type_extent(t, (int)axes[i]));
         }
         return work;
 }

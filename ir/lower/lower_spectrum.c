@@ -13,16 +13,16 @@ enum {
         LINES = 16,                     /* So many lines are transformed at a time, */
         LINE_SHORT = 256,               /* of those that lie one behind the other if they have
                                          * fewer elements than this, */
-        LINES_MOST = 1 << 17            /* and no more elements together than this. */
+        LINES_MOST = 1 << 17 /* and no more elements together than this. */
 };
 
-/* Where the elements that an axis transforms lie: a value, or memory between two axes, in which
- * the parts are the first dimension. */
+/* Where the elements that an axis transforms lie: a value, or memory between two axes. */
 struct side {
         const struct value *value;      /* NULL: it is memory. */
         struct loop_buffer *memory;
         dim_t dims[RANK_MAX];           /* These are the dimensions but for parts. */
         int parts;
+        int parts_at;                   /* They lie in front of this dimension. */
 };
 
 struct lines {
@@ -38,16 +38,16 @@ struct lines {
         int64_t count;                  /* So many lines lie side by side in the buffers. */
         bool along_inner;               /* They are neighbours in dimensions behind the axis; or in
                                          * those before it. */
-        struct loop_expr *before, *behind;        /* So many lines are there, before the axis and
+        struct loop_expr *before, *behind; /* So many lines are there, before the axis and
                                                    * behind it. */
         bool is_real;                   /* The imaginary parts in `at` are 0, and not there. */
         bool is_apart;                  /* Lines that are transformed together have buffers of
                                          * their own, so that others may be at the same time. */
         bool each_nest;                 /* Each nest does all lines; or all nests do some. */
-        struct loop_expr *outer, *inner;          /* These are the indices of the first line. */
+        struct loop_expr *outer, *inner; /* These are the indices of the first line. */
         struct loop_expr *base;         /* The buffers of these lines begin there. */
         int opened;                     /* So many scopes are open for them. */
-        struct loop_buffer *at, *other;           /* The data is in `at`. */
+        struct loop_buffer *at, *other; /* The data is in `at`. */
 };
 
 static struct loop_expr *add(struct lines *l, struct loop_expr *a, struct loop_expr *b)
@@ -86,58 +86,73 @@ static void find_index(struct lines *l, struct loop_expr *at, struct loop_expr *
         index[2] = l->along_inner ? add(l, l->inner, line) : l->inner;
 }
 
-static struct loop_expr *position(struct lines *l, const struct side *side,
-                                  struct loop_expr *const index[3])
+/* Returns a position in dimensions first to end - 1, where the parts lie in front of parts_at. */
+static struct loop_expr *with_part(struct lines *l, const struct side *side, int first, int end,
+                                   struct loop_expr *at, int part)
 {
-        struct loop_expr *inner = extents(l, side->dims, l->axis + 1, l->rank);
-        struct loop_expr *at =
-                add(l, emit_op(l->e, LOOP_MUL, index[0], emit_dim(l->e, side->dims[l->axis])),
-                    index[1]);
-        return add(l, emit_op(l->e, LOOP_MUL, at, inner), index[2]);
+        struct loop_expr *behind = extents(l, side->dims, side->parts_at, end);
+        struct loop_expr *before = emit_int(l->e, part), *rest = at;
+        if (side->parts_at == end) {
+                before = add(l, times(l, at, side->parts), before);
+                rest = emit_int(l->e, 0);
+        } else if (side->parts_at > first) {
+                before = add(l, times(l, emit_op(l->e, LOOP_DIV, at, behind), side->parts), before);
+                rest = emit_op(l->e, LOOP_REM, at, behind);
+        }
+        return add(l, emit_op(l->e, LOOP_MUL, before, behind), rest);
 }
 
 /* Returns where a part lies in the memory of a side. */
-static struct loop_expr *memory_position(struct lines *l, const struct side *side,
-                                         struct loop_expr *const index[3], int part)
+static struct loop_expr *position(struct lines *l, const struct side *side,
+                                  struct loop_expr *const index[3], int part)
 {
-        struct loop_expr *at = position(l, side, index);
-        if (side->value)
-                return add(l, times(l, at, side->parts), emit_int(l->e, part));
-        struct loop_expr *all = extents(l, side->dims, 0, l->rank);
-        return part ? add(l, all, at) : at;
+        struct loop_expr *all = extents(l, side->dims, l->axis + 1, l->rank), *before = index[0],
+                         *behind = index[2];
+        if (side->parts > 1 && side->parts_at <= l->axis) {
+                before = with_part(l, side, 0, l->axis, before, part);
+        } else if (side->parts > 1) {
+                behind = with_part(l, side, l->axis + 1, l->rank, behind, part);
+                all = times(l, all, side->parts);
+        }
+        before = emit_op(l->e, LOOP_MUL, before, emit_dim(l->e, side->dims[l->axis]));
+        return add(l, emit_op(l->e, LOOP_MUL, add(l, before, index[1]), all), behind);
+}
+
+/* Returns the index in dims of a flat one in dimensions first to end - 1, but for parts. */
+static void split_index(struct lines *l, const struct side *side, int first, int end,
+                        struct loop_expr *at, struct loop_expr **index)
+{
+        dim_t flat = dim_of(1);
+        for (int d = first; d < end; d++)
+                flat = dim_binary(op_module(l->op), DIM_MUL, flat, side->dims[d]);
+        emit_reindex(l->e, 1, &flat, &at, end - first, side->dims + first, index + first);
 }
 
 static struct loop_expr *load_part(struct lines *l, struct loop_expr *const index[3], int part)
 {
         const struct side *from = &l->from;
-        struct loop_expr *all[RANK_MAX];
-        dim_t flat[3];
+        struct loop_expr *all[RANK_MAX], *full[RANK_MAX];
         if (part >= from->parts)
                 return NULL;
-        if (from->value &&
-            (emit_local(l->e, from->value)->inside || value_is_constant(from->value))) {
-                const int behind = l->rank - l->axis - 1;
-                struct module *m = op_module(l->op);
-                flat[0] = flat[1] = dim_of(1);
-                for (int d = 0; d < l->rank; d++)
-                        if (d != l->axis)
-                                flat[d > l->axis] =
-                                        dim_binary(m, DIM_MUL, flat[d > l->axis], from->dims[d]);
-                emit_reindex(l->e, 1, flat, index, l->axis, from->dims, all);
-                all[l->axis] = index[1];
-                emit_reindex(l->e, 1, flat + 1, index + 2, behind, from->dims + l->axis + 1,
-                             all + l->axis + 1);
-                all[l->rank] = emit_int(l->e, part);
-                return emit_element(l->e, from->value, all);
+        if (!from->value ||
+            (!emit_local(l->e, from->value)->inside && !value_is_constant(from->value))) {
+                struct loop_buffer *b =
+                        from->value ? emit_parameter(l->e, from->value) : from->memory;
+                return loop_load(l->e->arena, b, position(l, from, index, part));
         }
-        struct loop_buffer *b = from->value ? emit_parameter(l->e, from->value) : from->memory;
-        return loop_load(l->e->arena, b, memory_position(l, from, index, part));
+        split_index(l, from, 0, l->axis, index[0], all);
+        all[l->axis] = index[1];
+        split_index(l, from, l->axis + 1, l->rank, index[2], all);
+        for (int d = 0; d < l->rank; d++)
+                full[d + (d >= from->parts_at)] = all[d];
+        full[from->parts_at] = emit_int(l->e, part);
+        return emit_element(l->e, from->value, full);
 }
 
 static void store_parts(struct lines *l, struct loop_expr *const index[3], struct complex_expr y)
 {
         for (int part = 0; part < l->to.parts; part++)
-                emit_store(l->e, l->to.memory, memory_position(l, &l->to, index, part),
+                emit_store(l->e, l->to.memory, position(l, &l->to, index, part),
                            part ? y.im : y.re);
 }
 
@@ -477,13 +492,16 @@ static void write_axis(struct lines *l)
 
 /* ---- axes ---- */
 
-static struct side side_of(const struct value *v, struct loop_buffer *memory)
+static struct side side_of(const struct op *op, const struct value *v, struct loop_buffer *memory)
 {
         const struct type *t = v->type;
-        struct side side = { .value = v,
-                             .memory = memory,
-                             .parts = (int)type_extent(t, t->rank - 1) };
-        memcpy(side.dims, t->dims, (size_t)(t->rank - 1) * sizeof *t->dims);
+        const int parts = spectrum_parts(op);
+        struct side side = {
+                .value = v, .memory = memory, .parts = (int)type_extent(t, parts), .parts_at = parts
+        };
+        for (int d = 0; d < t->rank; d++)
+                if (d != parts)
+                        side.dims[d - (d > parts)] = t->dims[d];
         return side;
 }
 
@@ -493,7 +511,8 @@ static void write_spectrum(struct emit *e, const struct op *op, struct loop_buff
         const int64_t *axes = op_ints(op, "axes", &count);
         const bool inverse = op_int(op, "inverse"), half = op_int(op, "half");
         const struct type *t = op_operand(op, 0)->type;
-        struct side from = side_of(op_operand(op, 0), NULL);
+        struct side from = side_of(op, op_operand(op, 0), NULL);
+        const struct side to = side_of(op, op_result(op), y);
         /* The half is the last axis: the last to be completed, and the first to be left out. */
         for (int step = 0; step < count; step++) {
                 const int number = inverse ? step : count - 1 - step;
@@ -501,7 +520,7 @@ static void write_spectrum(struct emit *e, const struct op *op, struct loop_buff
                                    .op = op,
                                    .plan = spectrum_plan_of(op, number),
                                    .element = t->element,
-                                   .axis = (int)axes[number],
+                                   .axis = (int)axes[number] - (axes[number] > spectrum_parts(op)),
                                    .rank = t->rank - 1,
                                    .inverse = inverse,
                                    .half = half && number == count - 1,
@@ -512,12 +531,13 @@ static void write_spectrum(struct emit *e, const struct op *op, struct loop_buff
                 }
                 l.scale = inverse ? 1 / (double)l.plan.extent : 1;
                 if (step == count - 1) {
-                        l.to = side_of(op_result(op), y);
+                        l.to = to;
                 } else {
                         l.to = from;
                         l.to.value = NULL;
                         l.to.parts = 2;
-                        l.to.dims[l.axis] = op_result(op)->type->dims[l.axis];
+                        l.to.parts_at = 0;
+                        l.to.dims[l.axis] = to.dims[l.axis];
                         int64_t all = 2;
                         for (int d = 0; d < l.rank; d++)
                                 all *= dim_bound(op_module(op), l.to.dims[d]);

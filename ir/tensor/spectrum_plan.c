@@ -169,30 +169,43 @@ int64_t spectrum_table_extent(const struct spectrum_plan *plan)
                (spectrum_is_convolved(plan) ? 2 * (plan->extent + plan->size) : 0);
 }
 
-/* Does one pass, of real and imaginary parts x and y, `size` elements each. */
-static void pass_of(const struct spectrum_plan *plan, int pass, int64_t s, const double *x,
-                    double *y)
+/* Adds a times w to y, `count` complex numbers, whose imaginary parts lie `apart` behind. */
+static void add_product(double *restrict y, const double *restrict a, int64_t apart, int64_t count,
+                        double c, double d)
 {
-        const int64_t n = plan->size, r = plan->radix[pass], m = n / s / r;
-        double root[SPECTRUM_RADIX_MAX][2];
-        for (int64_t k = 0; k < r; k++)
-                spectrum_root(k, r, &root[k][0], &root[k][1]);
+        for (int64_t q = 0; q < count; q++) {
+                y[q] += a[q] * c + a[apart + q] * d;
+                y[apart + q] += a[apart + q] * c - a[q] * d;
+        }
+}
+
+/* Does one pass, where s numbers lie side by side. */
+static void pass_of(int64_t n, int64_t r, int64_t s, const double *x, double *y)
+{
+        const int64_t m = n / s / r;
         for (int64_t p = 0; p < m; p++)
                 for (int64_t k = 0; k < r; k++) {
-                        double c, d;
-                        spectrum_root(p * k, r * m, &c, &d);
-                        for (int64_t q = 0; q < s; q++) {
-                                double re = 0, im = 0;
-                                for (int64_t j = 0; j < r; j++) {
-                                        const int64_t at = q + s * (p + m * j);
-                                        const double *w = root[j * k % r];
-                                        re += x[at] * w[0] + x[n + at] * w[1];
-                                        im += x[n + at] * w[0] - x[at] * w[1];
-                                }
-                                y[q + s * (r * p + k)] = re * c + im * d;
-                                y[n + q + s * (r * p + k)] = im * c - re * d;
+                        double *to = y + s * (r * p + k), c, d;
+                        memset(to, 0, (size_t)s * sizeof *to);
+                        memset(to + n, 0, (size_t)s * sizeof *to);
+                        for (int64_t j = 0; j < r; j++) {
+                                spectrum_root(j * k % r * m + p * k, r * m, &c, &d);
+                                add_product(to, x + s * (p + m * j), n, s, c, d);
                         }
                 }
+}
+
+double *spectrum_in_double(const struct spectrum_plan *plan, int64_t lines, double *x, double *room)
+{
+        int64_t s = lines;
+        for (int i = 0; i < plan->passes; i++) {
+                pass_of(plan->size * lines, plan->radix[i], s, x, room);
+                s *= plan->radix[i];
+                double *other = x;
+                x = room;
+                room = other;
+        }
+        return x;
 }
 
 /* Fills c, and the transform of 1 / c. */
@@ -209,16 +222,8 @@ static void convolution_table(const struct spectrum_plan *plan, double *table)
                 x[j] = x[back] = c / (double)size;
                 x[size + j] = x[size + back] = d / (double)size;
         }
-        double *from = x, *to = y;
-        int64_t s = 1;
-        for (int i = 0; i < plan->passes; i++) {
-                pass_of(plan, i, s, from, to);
-                s *= plan->radix[i];
-                double *other = from;
-                from = to;
-                to = other;
-        }
-        memcpy(table + 2 * n, from, 2 * (size_t)size * sizeof *table);
+        const double *done = spectrum_in_double(plan, 1, x, y);
+        memcpy(table + 2 * n, done, 2 * (size_t)size * sizeof *table);
         free(x);
 }
 

@@ -41,6 +41,12 @@ int64_t spectrum_table_at(const struct spectrum_plan *plan, int pass);
 /* Fills a table. */
 void spectrum_table(const struct spectrum_plan *plan, double *table);
 
+/* Transforms `lines` side by side in double: x has size * lines real parts and behind them as many
+ * imaginary ones, and is lost; so has room. Returns which of the two has the result. No
+ * convolution. */
+double *spectrum_in_double(const struct spectrum_plan *plan, int64_t lines, double *x,
+                           double *room);
+
 /* Sets cos and sin of 2 pi k / n, to the last place, the same on every host. */
 void spectrum_root(int64_t k, int64_t n, double *cosine, double *sine);
 /* Returns the additions and multiplications of a transform of radix elements that is written out

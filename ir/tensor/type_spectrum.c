@@ -2,6 +2,12 @@
 #include "ir/tensor/spectrum.h"
 #include "ir/tensor/type_rules.h"
 
+int spectrum_parts(const struct op *op)
+{
+        const int64_t parts = op_int(op, "parts");
+        return parts < 0 ? operand_type(op, 0)->rank - 1 : (int)parts;
+}
+
 struct spectrum_plan spectrum_plan_of(const struct op *op, int number)
 {
         int count;
@@ -40,16 +46,23 @@ bool type_spectrum(struct module *m, struct op *op, struct diag *diag)
         const int64_t *axes = op_ints(op, "axes", &count);
         int64_t entries = 0;
         dim_t dims[RANK_MAX];
+        if (op_int(op, "parts") != -1 &&
+            !rule_axis(op, op_int(op, "parts"), x->rank, "parts", diag))
+                return false;
+        const int parts = spectrum_parts(op);
         if (x->rank < 2 || (x->element != E_F32 && x->element != E_F64) ||
-            (!dim_is(x->dims[x->rank - 1], 1) && !dim_is(x->dims[x->rank - 1], 2)))
+            (!dim_is(x->dims[parts], 1) && !dim_is(x->dims[parts], 2)))
                 return rule_fail(op, diag,
                                  "operand x is %s, want real, or real and imaginary, parts of f32 "
-                                 "or f64 in its last dimension",
-                                 rule_type(m, x));
+                                 "or f64 in %s dimension",
+                                 rule_type(m, x), parts == x->rank - 1 ? "its last" : "that");
         if (count < 1 || count > SPECTRUM_AXES_MAX)
                 return rule_fail(op, diag, "axes has %d values, want 1 or 2", count);
-        if (!rule_distinct(op, "axes", axes, count, x->rank - 1, diag))
+        if (!rule_distinct(op, "axes", axes, count, parts == x->rank - 1 ? parts : x->rank, diag))
                 return false;
+        for (int i = 0; i < count; i++)
+                if (axes[i] == parts)
+                        return rule_fail(op, diag, "dimension %d is the parts", parts);
         for (int i = 0; i < 2; i++) {
                 const char *name = i ? "half" : "inverse";
                 if (op_int(op, name) != 0 && op_int(op, name) != 1)
@@ -71,7 +84,7 @@ bool type_spectrum(struct module *m, struct op *op, struct diag *diag)
                 return rule_fail(op, diag, "operand table is %s, want %lld elements of type %s",
                                  rule_type(m, table), (long long)entries,
                                  element_info[x->element].text);
-        dims[x->rank - 1] = dim_of(inverse && half ? 1 : 2);
+        dims[parts] = dim_of(inverse && half ? 1 : 2);
         return rule_shape(m, op, x->element, x->rank, dims, diag);
 }
 
@@ -95,6 +108,7 @@ struct value *build_spectrum(struct builder *b, struct value *x,
         attr_set(attrs, OP_spectrum, "inverse", request->inverse);
         attr_set(attrs, OP_spectrum, "half", request->half);
         attr_set(attrs, OP_spectrum, "length", request->length);
+        attr_set(attrs, OP_spectrum, "parts", request->parts);
         const struct type *wide = type_tensor(b->m, E_F64, 1, (const dim_t[]){ dim_of(entries) });
         double *table = constant_room(b->m, (size_t)(entries + !entries) * sizeof *table);
         int64_t at = 0;

@@ -282,6 +282,7 @@ int pass_layout(struct function *f, struct pass_context *context)
         layout_products(&l, &f->body);
         layout_whole(&l, &f->body);
         layout_windows(&l, &f->body);
+        layout_spectra(&l, &f->body);
         layout_filters(&l, &f->body);
         layout_choose(&l, &f->body);
         visit_region(&l, &f->body);

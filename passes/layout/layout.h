@@ -169,6 +169,11 @@ void layout_products(struct layout *l, struct region *region);
  * that is cheaper. */
 void layout_windows(struct layout *l, struct region *region);
 
+/* ---- layout_spectra.c ---- */
+
+/* Makes products for each frequency of convolutions whose windows are long enough. */
+void layout_spectra(struct layout *l, struct region *region);
+
 /* ---- layout_filters.c ---- */
 
 /* Makes neighbouring positions outputs of convolutions that have few, and long windows. */

@@ -60,6 +60,7 @@ struct example {
         int axes[2], count, parts;
         bool inverse, half;
         int64_t length;
+        int moved;                      /* the parts are dimension moved - 1; 0: the last one */
 };
 
 /* the elements of the result lie within 4e-7 log2(n) of the largest (of f64: 1e-15 log2(n)) */
@@ -94,13 +95,22 @@ static void check_spectrum(enum element e, int rank, const dim_t *dims, const st
                 want = along(f, want, axis, s->inverse, half ? s->length : 0, half && !s->inverse ? n / 2 + 1 : n);
                 elements *= (double)n;
         }
-        const struct spectrum_request request = {
-                .axes = { s->axes[0], s->axes[1] }, .count = s->count, .inverse = s->inverse, .half = s->half, .length = s->length
+        const int parts = s->moved ? s->moved - 1 : rank;
+        int64_t there[RANK_MAX], back[RANK_MAX];
+        struct spectrum_request request = {
+                .count = s->count, .inverse = s->inverse, .half = s->half, .length = s->length, .parts = s->moved - 1
         };
+        for (int i = 0; i < s->count; i++)
+                request.axes[i] = s->axes[i] + (s->axes[i] >= parts);
+        for (int d = 0; d <= rank; d++) {
+                there[d] = d < parts ? d : d == parts ? rank : d - 1;
+                back[there[d]] = d;
+        }
         struct value *v = input(f, x), *values[1];
         if (fused)
                 v = build_unary(&f->b, OP_neg, build_unary(&f->b, OP_neg, v));
-        values[0] = build_spectrum(&f->b, v, &request);
+        values[0] = build_spectrum(&f->b, build_transpose(&f->b, v, there), &request);
+        values[0] = build_transpose(&f->b, values[0], back);
         yield_all(f, values, 1);
         for (int form = 0; form < (fused ? 3 : 2); form++) {
                 if (form == 2)
@@ -120,7 +130,7 @@ static void test_lengths(void **state)
         (void)state;
         for (int n = 1; n <= 300 + (int)COUNT(more); n++) {
                 const int length = n <= 300 ? n : more[n - 301];
-                const struct example s = { { 1 }, 1, 2 - n % 3 / 2, n % 2, false, 0 };
+                const struct example s = { { 1 }, 1, 2 - n % 3 / 2, n % 2, false, 0, 0 };
                 check_spectrum(E_F32, 2, (dim_t[]){ 1, length }, &s, false);
         }
 }
@@ -133,7 +143,7 @@ static void test_halves(void **state)
                 for (int inverse = 0; inverse < 2; inverse++)
                         for (int parts = 1; parts < 3; parts++) {
                                 const int n = lengths[k];
-                                const struct example s = { { 1 }, 1, parts, inverse, true, inverse ? n : 0 };
+                                const struct example s = { { 1 }, 1, parts, inverse, true, inverse ? n : 0, 0 };
                                 for (int rows = 1; rows < 30; rows += 9)
                                         check_spectrum(k % 2 ? E_F32 : E_F64, 2, (dim_t[]){ rows, inverse ? n / 2 + 1 : n }, &s, rows == 1);
                         }
@@ -147,7 +157,7 @@ static void test_axes(void **state)
         for (int axis = 0; axis < 3; axis++)
                 for (size_t a = 0; a < COUNT(extents); a++)
                         for (size_t b = 0; b < COUNT(extents); b++) {
-                                const struct example s = { { axis }, 1, 2, (a + b) % 2, false, 0 };
+                                const struct example s = { { axis }, 1, 2, (a + b) % 2, false, 0, 0 };
                                 dim_t dims[3] = { extents[a], extents[b], extents[b] };
                                 dims[axis] = dim_of(a % 2 ? 19 : 12);
                                 check_spectrum(E_F32, 3, dims, &s, a == b);
@@ -164,12 +174,31 @@ static void test_two_axes(void **state)
                         for (int mode = 0; mode < 8; mode++) {
                                 const int a = extents[k][0], b = extents[k][1];
                                 const bool inverse = mode & 1, half = mode & 2;
-                                const struct example s = { { axes[i][0], axes[i][1] }, 2, mode & 4 ? 1 : 2, inverse, half, inverse && half ? b : 0 };
+                                const struct example s = { { axes[i][0], axes[i][1] }, 2, mode & 4 ? 1 : 2, inverse, half, inverse && half ? b : 0, 0 };
                                 dim_t dims[3] = { 3, 3, 3 };
                                 dims[axes[i][0]] = dim_of(a);
                                 dims[axes[i][1]] = dim_of(inverse && half ? b / 2 + 1 : b);
                                 check_spectrum(k % 2 ? E_F32 : E_F64, 3, dims, &s, k == 2);
                         }
+}
+
+/* parts before, between and behind the axes, and dimensions before, between and behind those */
+static void test_parts(void **state)
+{
+        static const int extents[] = { 2, 6, 3, 20 };
+        (void)state;
+        for (int moved = 1; moved < 6; moved++)
+                for (int a = 0; a < 4; a++)
+                        for (int b = 0; b < 4; b++)
+                                for (int mode = 0; mode < 4; mode++) {
+                                        const bool inverse = mode & 1, half = mode & 2;
+                                        dim_t dims[4];
+                                        for (int d = 0; d < 4; d++)
+                                                dims[d] = dim_of(extents[d]);
+                                        const int length = 2 * extents[b] - 2;
+                                        const struct example s = { { a == b ? b : a, b }, a == b ? 1 : 2, 2, inverse, half, inverse && half ? length : 0, moved };
+                                        check_spectrum(E_F32, 4, dims, &s, false);
+                                }
 }
 
 /* a table is the same as its formula says, to the last place but one of double */
@@ -210,7 +239,8 @@ int main(void)
 {
         const struct CMUnitTest tests[] = {
                 cmocka_unit_test(test_lengths), cmocka_unit_test(test_halves), cmocka_unit_test(test_axes),
-                cmocka_unit_test(test_two_axes), cmocka_unit_test(test_roots), cmocka_unit_test(test_plans),
+                cmocka_unit_test(test_two_axes), cmocka_unit_test(test_parts),
+                cmocka_unit_test(test_roots), cmocka_unit_test(test_plans),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
 }

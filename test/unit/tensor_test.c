@@ -57,6 +57,8 @@ static const struct { const char *arguments, *op;
           "spectrum(%x, %t) axes=[1] inverse=1 : <3 x 32 x 2 x f32>" },
         { "%x \"x\": <17 x 8 x 1 x f64>, %t \"t\": <166 x f64>",
           "spectrum(%x, %t) axes=[1, 0] half=1 : <9 x 8 x 2 x f64>" },
+        { "%x \"x\": <17 x 1 x 8 x f64>, %t \"t\": <166 x f64>",
+          "spectrum(%x, %t) axes=[2, 0] half=1 parts=1 : <9 x 2 x 8 x f64>" },
         { "%x \"x\": <3 x 9 x 2 x f32>, %t \"t\": <166 x f32>",
           "spectrum(%x, %t) axes=[1] inverse=1 half=1 length=17 : <3 x 17 x 1 x f32>" },
         { "%x \"x\": <50 x u8>", "decode_image(%x) pixels=bgr : <2 x 5 x 3 x u8>" },

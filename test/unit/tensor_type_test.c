@@ -129,6 +129,13 @@ static const struct { const char *arguments, *op, *message;
           "spectrum: axes has 0 values, want 1 or 2" },
         { "%x: <5 x 2 x f32>, %t: <0 x f32>", "spectrum(%x, %t) axes=[1] : <5 x 2 x f32>",
           "spectrum: axes is 1, want 0 to 0" },
+        { "%x: <2 x 5 x f32>, %t: <0 x f32>", "spectrum(%x, %t) axes=[0] parts=0 : <2 x 5 x f32>",
+          "spectrum: dimension 0 is the parts" },
+        { "%x: <5 x 2 x f32>, %t: <0 x f32>", "spectrum(%x, %t) axes=[1] parts=0 : <5 x 2 x f32>",
+          "spectrum: operand x is <5 x 2 x f32>, want real, or real and imaginary, parts of f32 or "
+          "f64 in that dimension" },
+        { "%x: <5 x 2 x f32>, %t: <0 x f32>", "spectrum(%x, %t) axes=[0] parts=2 : <5 x 2 x f32>",
+          "spectrum: parts is 2, want 0 to 1" },
         { "%x: <5 x 5 x 2 x f32>, %t: <0 x f32>", "spectrum(%x, %t) axes=[1, 1] : <5 x 5 x 2 x f32>",
           "spectrum: axes names dimension 1 twice" },
         { "%x: <0 x 2 x f32>, %t: <0 x f32>", "spectrum(%x, %t) axes=[0] : <0 x 2 x f32>",
