@@ -268,7 +268,8 @@ void write_spectrum(struct export *e, const struct op *op, const struct plan *pl
         if (parts != last)
                 x = export_transpose(e, x, to_last);
         for (int step = 0; step < count; step++) {
-                const int number = inverse ? step : count - 1 - step, axis = (int)(axes[number] - (axes[number] > parts));
+                const int number = inverse ? step : count - 1 - step,
+                          axis = (int)(axes[number] - (axes[number] > parts));
                 const bool folded = half && number == count - 1;
                 dim_t dims[RANK_MAX];
                 memcpy(dims, x->type->dims, (size_t)x->type->rank * sizeof *dims);

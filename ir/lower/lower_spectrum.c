@@ -166,11 +166,10 @@ static struct loop_expr *part_at(struct lines *l, struct loop_expr *at, int part
 static struct complex_expr load(struct lines *l, struct loop_buffer *b, struct loop_expr *at)
 {
         at = add(l, l->base, at);
-        return (struct complex_expr){
-                emit_let(l->e, "x", loop_load(l->e->arena, b, at)),
-                l->is_real ? NULL
-                           : emit_let(l->e, "x", loop_load(l->e->arena, b, part_at(l, at, 1))),
-        };
+        struct complex_expr x = { emit_let(l->e, "x", loop_load(l->e->arena, b, at)), NULL };
+        if (!l->is_real)
+                x.im = emit_let(l->e, "x", loop_load(l->e->arena, b, part_at(l, at, 1)));
+        return x;
 }
 
 static void store(struct lines *l, struct loop_buffer *b, struct loop_expr *at,
@@ -194,8 +193,9 @@ static struct complex_expr entries(struct lines *l, int64_t first, struct loop_e
         const struct value *table = op_operand(l->op, 1);
         struct loop_expr *re = add(l, emit_int(l->e, l->table + first), index),
                          *im = add(l, emit_int(l->e, l->table + first + apart), index);
-        return (struct complex_expr){ emit_let(l->e, "w", emit_element(l->e, table, &re)),
-                                      emit_let(l->e, "w", emit_element(l->e, table, &im)) };
+        struct complex_expr w = { emit_let(l->e, "w", emit_element(l->e, table, &re)), NULL };
+        w.im = emit_let(l->e, "w", emit_element(l->e, table, &im));
+        return w;
 }
 
 static void turn(struct lines *l)
@@ -358,7 +358,8 @@ static void load_elements(struct lines *l, int64_t first, int64_t end, bool mirr
         if (is_convolved(l))
                 c = entries(l, spectrum_table_at(&l->plan, l->plan.passes), i, l->plan.extent);
         find_index(l, at, line, index);
-        struct complex_expr x = { load_part(l, index, 0), load_part(l, index, 1) };
+        struct complex_expr x = { load_part(l, index, 0), NULL };
+        x.im = load_part(l, index, 1);
         x.re = emit_let(l->e, "x", x.re);
         x.im = x.im ? emit_let(l->e, "x", x.im) : NULL;
         if (mirrored && x.im)

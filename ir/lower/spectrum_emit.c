@@ -41,24 +41,28 @@ static struct loop_expr *scaled(struct emit *e, struct loop_expr *a, double by)
         return a ? emit_op(e, LOOP_MUL, a, loop_float(emit_arena(e), a->type.element, by)) : NULL;
 }
 
+/* Names the real part first. */
+static struct complex_expr number(struct emit *e, struct loop_expr *re, struct loop_expr *im)
+{
+        struct complex_expr x = { named(e, re), NULL };
+        x.im = named(e, im);
+        return x;
+}
+
 static struct complex_expr sum(struct emit *e, struct complex_expr a, struct complex_expr b)
 {
-        return (struct complex_expr){ named(e, plus(e, a.re, b.re)),
-                                      named(e, plus(e, a.im, b.im)) };
+        return number(e, plus(e, a.re, b.re), plus(e, a.im, b.im));
 }
 
 static struct complex_expr difference(struct emit *e, struct complex_expr a, struct complex_expr b)
 {
-        return (struct complex_expr){ named(e, minus(e, a.re, b.re)),
-                                      named(e, minus(e, a.im, b.im)) };
+        return number(e, minus(e, a.re, b.re), minus(e, a.im, b.im));
 }
 
 struct complex_expr spectrum_product(struct emit *e, struct complex_expr a, struct complex_expr b)
 {
-        return (struct complex_expr){
-                named(e, minus(e, times(e, a.re, b.re), times(e, a.im, b.im))),
-                named(e, plus(e, times(e, a.re, b.im), times(e, a.im, b.re))),
-        };
+        return number(e, minus(e, times(e, a.re, b.re), times(e, a.im, b.im)),
+                      plus(e, times(e, a.re, b.im), times(e, a.im, b.re)));
 }
 
 /* Returns a exp(-2 pi i k / n). */
@@ -78,14 +82,11 @@ static struct complex_expr turned(struct emit *e, struct complex_expr a, int k, 
         if (8 * k % n == 0) { /* Both parts of the root have one magnitude. */
                 struct loop_expr *sums = plus(e, a.re, a.im), *rest = minus(e, a.im, a.re);
                 const bool first = 8 * k == n || 8 * k == 5 * n;
-                return (struct complex_expr){ named(e,
-                                                    scaled(e, first ? sums : rest, first ? c : s)),
-                                              named(e, scaled(e, first ? rest : sums, c)) };
+                return number(e, scaled(e, first ? sums : rest, first ? c : s),
+                              scaled(e, first ? rest : sums, c));
         }
-        return (struct complex_expr){
-                named(e, plus(e, scaled(e, a.re, c), scaled(e, a.im, s))),
-                named(e, minus(e, scaled(e, a.im, c), scaled(e, a.re, s))),
-        };
+        return number(e, plus(e, scaled(e, a.re, c), scaled(e, a.im, s)),
+                      minus(e, scaled(e, a.im, c), scaled(e, a.re, s)));
 }
 
 /* ---- transforms ---- */

@@ -270,16 +270,20 @@ static struct value *binary(struct layout *l, enum opcode code, struct value *x,
         return x && y ? build_binary(&l->b, code, x, y) : NULL;
 }
 
-/* Returns real and imaginary parts, one after the other along a dimension. */
-static struct value *joined(struct layout *l, struct value *re, struct value *im, int at)
+/* Returns the complex sums of products of part i of x by part k of the weights, their parts one
+ * after the other along a dimension. */
+static struct value *complex_sum(struct layout *l, struct value *products[2][2], int at)
 {
-        return re && im ? build_concat(&l->b, (struct value *[]){ re, im }, 2, at) : NULL;
+        struct value *parts[2];
+        parts[0] = binary(l, OP_sub, products[0][0], products[1][1]);
+        parts[1] = binary(l, OP_add, products[0][1], products[1][0]);
+        return parts[0] && parts[1] ? build_concat(&l->b, parts, 2, at) : NULL;
 }
 
 /* Returns the products of separate channels, <rows x groups x outputs x 2 x frequencies>. */
 static struct value *separate_products(struct layout *l, const struct spectral *s, struct value *x)
 {
-        struct value *w[2], *parts[2];
+        struct value *w[2], *parts[2], *products[2][2];
         const int64_t onto[] = { 1, 2, 4, 5 }, same[] = { 0, 1, 2, 3, 4, 5 };
         dim_t dims[RANK_MAX];
         spectral_weights(l, s, w);
@@ -294,12 +298,10 @@ static struct value *separate_products(struct layout *l, const struct spectral *
                 parts[part] = parts[part] ? build_broadcast(&l->b, parts[part], t, same) : NULL;
                 w[part] = build_broadcast(&l->b, w[part], t, onto);
         }
-        return joined(l,
-                      binary(l, OP_sub, binary(l, OP_mul, parts[0], w[0]),
-                             binary(l, OP_mul, parts[1], w[1])),
-                      binary(l, OP_add, binary(l, OP_mul, parts[0], w[1]),
-                             binary(l, OP_mul, parts[1], w[0])),
-                      3);
+        for (int i = 0; i < 2; i++)
+                for (int k = 0; k < 2; k++)
+                        products[i][k] = binary(l, OP_mul, parts[i], w[k]);
+        return complex_sum(l, products, 3);
 }
 
 /* Returns the products of groups of channels, <frequencies x 2 x groups x rows x outputs>. */
@@ -342,8 +344,7 @@ static struct value *products(struct layout *l, const struct spectral *s, struct
                         dims[f + 3] = dim_of(s->outputs);
                         part[i][k] = layout_reshape(&l->b, v, f + 4, dims);
                 }
-        return joined(l, binary(l, OP_sub, part[0][0], part[1][1]),
-                      binary(l, OP_add, part[0][1], part[1][0]), f);
+        return complex_sum(l, part, f);
 }
 
 /* ---- the result ---- */
@@ -423,8 +424,8 @@ static bool transform(struct layout *l, struct op *op)
                                  .location = op->location,
                                  .diag = l->b.diag };
         struct value *x = spectrum_of_blocks(l, &s);
-        struct value *y = out_of_blocks(
-                l, &s, s.channels == 1 ? separate_products(l, &s, x) : products(l, &s, x));
+        x = s.channels == 1 ? separate_products(l, &s, x) : products(l, &s, x);
+        struct value *y = out_of_blocks(l, &s, x);
         if (y) {
                 value_replace(op_result(op), y);
                 op_erase(op);
