@@ -171,6 +171,18 @@ def filter_of_4096(g):
     return filtered(g, 4096)
 
 
+@kind
+def causal_filters_of_4096(g):
+    """64 channels of 4,096 samples, each by 4,096 taps that end at the sample"""
+    return [1, 64, 4096], g.op("Conv", "x", g.normal(64, 1, 4096), pads=[4095, 0], group=64)
+
+
+@kind
+def windows_of_31(g):
+    """a convolution by 31 x 31 of 64 channels into 64 at 56 x 56"""
+    return [1, 64, 56, 56], g.op("Conv", "x", g.normal(64, 64, 31, 31), pads=[15] * 4)
+
+
 def dnncc_time(dnncc, target, model):
     """milliseconds of the 5th percentile of the runs that --bench measured"""
     done = subprocess.run([dnncc, model, f"--target={target}", "--weights=file", "--bench=1", "-o", model.with_suffix(".c")], capture_output=True, text=True)
