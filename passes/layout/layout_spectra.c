@@ -27,6 +27,7 @@ enum {
         GAIN_PERCENT = 60,              /* Transforms are worth it where they take at most so much
                                          * of the time: they move more, which others on the machine
                                          * may slow down. */
+        TAPS_LEAST = 16,                /* Smaller windows are Winograd's, or too few products. */
         SIZES_MAX = 160,                /* Extents of blocks that are tried. */
         PIECES_MOST = 8 /* A block is made of at most so many pieces. */
 };
@@ -55,6 +56,11 @@ static bool find_spectral(const struct layout *l, struct op *op, struct spectral
             x->element != E_F32 || w->element != E_F32 || y->element != E_F32 ||
             !op_all_ones(op, "strides") || !op_all_ones(op, "input_dilations") ||
             is_whole(op_result(op)))
+                return false;
+        int64_t taps = 1;
+        for (int d = 0; d < s->dims; d++)
+                taps *= type_extent(w, d + 2);
+        if (taps < TAPS_LEAST)
                 return false;
         s->images = type_extent(x, 0);
         s->groups = op_int(op, "groups");
