@@ -9,12 +9,17 @@
  *                                             +-- ...: fits
  *
  * At most the best try and the last one are kept. The module says what was done (`within "rows"`),
- * so that its dumps go on in the same way. */
+ * so that its dumps go on in the same way.
+ *
+ * Without --max-ram, a core whose instructions are counted gets the smallest of some plans with
+ * rows passed on that take no more of them (`within "rows 16384"`, which names the budget). */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/store.h"
 #include "compiler/report.h"
+#include "ir/target/rates.h"
 #include "ir/target/schedule.h"
 
 /* A try does these; each also does what those before it do. */
@@ -118,21 +123,28 @@ static bool is_promising(struct run *run, int doing)
         }
 }
 
-static bool compile_so(struct run *run, const struct pipeline_options *pipeline, int doing)
+/* budget: the bytes for rows that are passed on, from IN_ROWS on. */
+static bool compile_so(struct run *run, const struct pipeline_options *pipeline, int doing,
+                       int64_t budget)
 {
         run->context.memory |= doing >= IN_ORDER;
         run->context.again = 0;
+        run->context.one_by_one = false;
         if (doing >= IN_ORDER && !run->context.strip_percent)
                 run->context.strip_percent = STRIP_PERCENT_LEAST;
         if (doing >= IN_PARTS)
                 run->context.strip_percent = STRIP_PERCENT_MOST;
         run->context.direct = doing >= DIRECT;
         run->context.max_ram = doing == IN_LEAST  ? 0
-                               : doing >= IN_ROWS ? run->options.max_ram
+                               : doing >= IN_ROWS ? budget
                                                   : -1;
+        run->context.whole_rows = run->options.max_ram < 0;
         run->context.unblocked = doing >= UNBLOCKED;
         if (run->state.module && run->options.max_ram >= 0)
                 run->state.module->within = tries[doing].name;
+        else if (run->state.module && doing > FOR_SPEED)
+                run->state.module->within = arena_printf(run->state.module->arena, "%s %" PRId64,
+                                                         tries[doing].name, budget);
         return run->target_count > 1 ? compile_targets(run, *pipeline)
                                      : pipeline_run(&run->state, pipeline, &run->context);
 }
@@ -200,7 +212,7 @@ static bool search(struct run *run, struct pipeline_options pipeline)
                 take(run, &start);
                 report_forget(run, states);
                 run->state.module = module_copy(run->common);
-                bool fine = compile_so(run, &pipeline, doing);
+                bool fine = compile_so(run, &pipeline, doing, budget);
                 struct outcome made = { run->context, run->state, run->lesser, run->lesser_modules,
                                         fine && run->state.program ? most_ram(run) : 0 };
                 bool better = fine && run->state.program && is_better(&made, &best, budget);
@@ -219,28 +231,109 @@ static bool search(struct run *run, struct pipeline_options pipeline)
 }
 
 /* Returns the try that a dump came about by, IN_ROWS where it names none, or -1 where there is no
- * such try. */
-static int find_try(const char *name)
+ * such try; *budget: the bytes that it names. */
+static int find_try(const char *name, int64_t *budget)
 {
         int doing = TRIES - 1;
-        while (doing >= 0 && *name && strcmp(tries[doing].name, name) != 0)
+        const char *bytes = strchr(name, ' ');
+        const size_t length = bytes ? (size_t)(bytes - name) : strlen(name);
+        char *end = NULL;
+        while (doing >= 0 && *name &&
+               (strlen(tries[doing].name) != length || memcmp(tries[doing].name, name, length) != 0))
                 doing--;
+        if (bytes) {
+                *budget = strtoll(bytes + 1, &end, 10);
+                doing = *end || end == bytes + 1 || *budget < 0 ? -1 : doing;
+        }
         return *name ? doing : IN_ROWS;
+}
+
+/* ---- without --max-ram ---- */
+
+/* Rows without a schedule take so many times the instructions that are predicted: digits on
+ * Cortex-M4 and RV32IMAFC takes 1.13 times, mnist_cnn 1.17. */
+static const double ONE_BY_ONE = 1.17;
+
+/* Compiles the module from what all tries have in common on, with rows passed on within the budget
+ * (-1: for speed), and forgets what was compiled before. */
+static bool compile_again(struct run *run, const struct pipeline_options *pipeline,
+                          const struct outcome *start, int states, int64_t budget)
+{
+        forget(run, &(struct outcome){ .state = run->state });
+        take(run, start);
+        report_forget(run, states);
+        run->state.module = module_copy(run->common);
+        return compile_so(run, pipeline, budget < 0 ? FOR_SPEED : IN_ROWS, budget);
+}
+
+/* Looks for the smallest plan that takes no more instructions than the fastest, by ever smaller
+ * budgets. Where tensor passes are all that is asked for, they are run once more by it. */
+static bool search_rows(struct run *run, struct pipeline_options asked)
+{
+        enum { TRIES_MOST = 6, FAILURES = 2, PARTS = 4 };
+        const struct outcome start = { .context = run->context };
+        const int states = run->state_count;
+        const double rows = rate_code_rows(run->context.target);
+        struct pipeline_options pipeline = asked;
+        int64_t best = -1, least, last = -1;
+        asked.resumed = pipeline.resumed = true;
+        pipeline.part = PIPELINE_WHOLE;
+        take(run, &start);
+        const bool fine = compile_again(run, &pipeline, &start, states, -1);
+        if (!fine || !run->state.program)
+                return fine;            /* --passes end before. */
+        const double instructions = report_instructions(run);
+        least = most_ram(run);
+        int64_t budget = least - least / PARTS;
+        for (int tried = 0, failed = 0;
+             instructions > 0 && budget > 0 && tried < TRIES_MOST && failed < FAILURES; tried++) {
+                if (!compile_again(run, &pipeline, &start, states, last = budget))
+                        return false;
+                const int64_t ram = most_ram(run);
+                const double taken = report_instructions(run) *
+                                     (run->context.one_by_one ? ONE_BY_ONE : 1);
+                if (ram < least && taken >= 0 && taken <= rows * instructions) {
+                        best = budget;
+                        least = ram;
+                        failed = 0;
+                } else {
+                        failed++;
+                }
+                budget = ram < budget ? ram : budget;
+                budget -= budget / PARTS;
+        }
+        return (last == best && asked.part == PIPELINE_WHOLE) ||
+               compile_again(run, &asked, &start, states, best);
+}
+
+/* Is a plan with rows passed on looked for where no budget asks for one? */
+static bool wants_rows(const struct run *run, const struct pipeline_options *pipeline)
+{
+        const struct pass_context *c = &run->context;
+        const bool whole = pipeline->part == PIPELINE_WHOLE ||
+                           (!run->options.tune && !run->options.calibrate);
+        return run->state.module && whole && run->target_count == 1 &&
+               target_engine(c->target)->single_sums && rate_code_rows(c->target) > 0 &&
+               !c->memory && !c->compact && !run->options.step && !run->options.passes &&
+               !module_has_extents(run->state.module) && pipeline_is_common(&run->state);
 }
 
 bool compile_within(struct run *run, const struct pipeline_options *pipeline)
 {
         struct module *m = run->state.module;
         const char *within = m ? m->within : run->state.program->within;
-        if (run->options.max_ram < 0)
-                return compile_so(run, pipeline, FOR_SPEED);
+        const bool rows = run->options.max_ram < 0 && !*within && wants_rows(run, pipeline);
+        int64_t budget = run->options.max_ram;
+        if (budget < 0 && !rows && !strchr(within, ' '))
+                return compile_so(run, pipeline, FOR_SPEED, -1);
         /* There is no way back, or nothing to measure. */
-        if (*within || !pipeline_is_common(&run->state) || pipeline->part == PIPELINE_TENSOR) {
-                int doing = find_try(within);
+        if (!rows && (*within || !pipeline_is_common(&run->state) ||
+                      pipeline->part == PIPELINE_TENSOR)) {
+                int doing = find_try(within, &budget);
                 if (doing < 0)
                         diag_error(&run->diag, EXIT_INVALID,
                                    "nothing that is done within --max-ram is called '%s'", within);
-                return doing >= 0 && compile_so(run, pipeline, doing);
+                return doing >= 0 && compile_so(run, pipeline, doing, budget);
         }
         struct pipeline_options common = *pipeline;
         common.part = PIPELINE_COMMON;
@@ -248,5 +341,5 @@ bool compile_within(struct run *run, const struct pipeline_options *pipeline)
                 return false;
         store_trim(m->store);
         run->common = m;
-        return search(run, *pipeline);
+        return rows ? search_rows(run, *pipeline) : search(run, *pipeline);
 }

@@ -46,6 +46,9 @@ struct report_bench { double seconds; struct harness_times whole, each; bool kno
 
 int64_t report_ram(const struct loop_program *p);        /* Returns the bytes of the workspace and
                                                           * all regions. */
+/* Returns the instructions that all calls of the program are predicted to execute; -1: they are not
+ * counted. */
+double report_instructions(struct run *run);
 bool report_budgets(struct run *run);                     /* Checks all budgets. */
 bool report_footprint(struct run *run);                   /* Checks --max-stack and --max-flash
                                                            * (report_footprint.c). */

@@ -97,6 +97,20 @@ static bool counts_instructions(const struct run *run, const struct loop_stmt *c
         return target_engine(run->context.target)->single_sums && !stops;
 }
 
+double report_instructions(struct run *run)
+{
+        double sum = 0;
+        for (int e = 0; e < run->state.program->entry_count; e++) {
+                const struct calls own = report_entry_calls(run, e);
+                for (int i = 0; i < own.count; i++) {
+                        if (!counts_instructions(run, own.items[i]))
+                                return -1;
+                        sum += counted(run, own.items[i], COUNT_INSTRUCTIONS);
+                }
+        }
+        return sum;
+}
+
 static void put_counts(FILE *out, const struct run *run, const struct loop_stmt *call)
 {
         fprintf(out, ", \"instructions\": %.0f, \"loads\": %.0f, \"stores\": %.0f",

@@ -55,6 +55,9 @@ struct pass_context {
                                          * bits. */
         enum element precision;         /* Contractions read this element type: E_F32 (0, too),
                                          * E_BF16, E_F16 or E_TF32. */
+        bool whole_rows;                /* What passes on rows passes on whole ones, not patches. */
+        bool one_by_one;                /* The pass stream says that rows are now computed by
+                                         * canonical nests, where whole tensors had schedules. */
         bool memory;                    /* The goal is little memory rather than speed. */
         bool compact;                   /* The goal is little code rather than speed. */
         int64_t max_ram;                /* Rows are passed from kernel to kernel until the workspace

@@ -45,6 +45,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_bytes = 3.6,
                                     .code_load_wait = 1,
                                     .code_branch_wait = 2,
+                                    .code_rows = .99,
                                     .scalar_registers = 7 };
 
 const struct target target_cortex_m0 = {

@@ -104,6 +104,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_bytes = 4.3,
                                     .code_load_wait = .5,
                                     .code_branch_wait = 1.5,
+                                    .code_rows = 1.01,
                                     .scalar_registers = 13 };
 
 const struct target target_cortex_m4 = {

@@ -50,6 +50,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_divide = 1,
                                     .code_load_wait = .5,
                                     .code_branch_wait = 1.5,
+                                    .code_rows = .99,
                                     .scalar_registers = 13 };
 
 /* ---- four lanes, of channels that are computed apart ---- */

@@ -206,6 +206,7 @@ static bool measure(struct streaming *s, int p, int q)
         if (good) {
                 circular_set_patch(joined, 1);
                 bool patches =
+                        !s->context->whole_rows &&
                         circular_cost(joined, s->context->target, &narrow, &unused) &&
                         narrow.bytes < whole.bytes;
                 int64_t aside = prepared(s, p, q);
@@ -328,6 +329,17 @@ static const char *name_of(const struct op *op)
         return op->location ? op->location : op_info[op->code].name;
 }
 
+/* Has it a schedule that is for all rows at once? */
+static bool loses_schedule(const struct op *kernel)
+{
+        const struct op *op = kernel->code == OP_fusion ? kernel->regions[0]->first : kernel;
+        const struct op *end = kernel->code == OP_fusion ? kernel->regions[0]->last : kernel->next;
+        bool loses = false;
+        for (; op != end; op = op->next)
+                loses |= schedule_scalar(op->schedule) != NULL;
+        return loses;
+}
+
 static int64_t replace(const struct streaming *s, int p, const struct way *way)
 {
         const struct op *unused = NULL;
@@ -335,6 +347,8 @@ static int64_t replace(const struct streaming *s, int p, const struct way *way)
         struct op *joined = join(s, p, way->last), *last = s->ops[way->last];
         if (!joined)
                 return -1;
+        for (int i = p; i <= way->last; i++)
+                s->context->one_by_one |= loses_schedule(s->ops[i]);
         if (way->patch) {
                 circular_set_patch(joined, way->patch);
                 circular_cost(joined, s->context->target, &cost, &unused);

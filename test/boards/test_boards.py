@@ -58,7 +58,7 @@ def test_within(model, budget, times):
     """rows that are passed on are computed in tiles of words, as whole tensors are: memory costs next to no time"""
     if not boards.model_path(model).exists():
         pytest.skip(f"no {model}")
-    whole = on_board(model, "m4", (), "own")
+    whole = boards.measure(model, "m4", "cortex-m4", (boards.FASTEST,))
     row = boards.measure(model, "m4", "cortex-m4", (f"--max-ram={budget}",))
     assert not row.failed and row.workspace <= budget and row.instructions <= times * whole.instructions, row
     assert 0.85 < row.predicted / row.instructions < 1.4, row
