@@ -239,7 +239,7 @@ static int find_try(const char *name, int64_t *budget)
         const size_t length = bytes ? (size_t)(bytes - name) : strlen(name);
         char *end = NULL;
         while (doing >= 0 && *name &&
-               (strlen(tries[doing].name) != length || memcmp(tries[doing].name, name, length) != 0))
+               (strlen(tries[doing].name) != length || strncmp(tries[doing].name, name, length)))
                 doing--;
         if (bytes) {
                 *budget = strtoll(bytes + 1, &end, 10);
