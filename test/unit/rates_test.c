@@ -43,7 +43,8 @@ static void test_what_a_target_does_not_say(void **state)
         assert_true(rate_memory(&chip) == 9 && rate_memory(&same) == 7 && rate_memory(&set) == 7);
         assert_true(rate_issue(&chip) == 4);
         /* 0 is what a target does not say: what may be nothing at all is 0 for it, too */
-        static const char *const nothing[] = { "load_wait", "starts", "packed_decode", "code_load_wait", "code_branch_wait" };
+        static const char *const nothing[] = { "load_wait", "starts", "packed_decode", "code_load_wait", "code_branch_wait",
+                                               "code_rows" };
 #define RATE(name, neutral, unit, doc) \
         assert_true(rate_##name(NULL) == (neutral) && ((neutral) > 0) == !listed(nothing, COUNT(nothing), #name));
 #include "ir/target/rates.def"
