@@ -37,6 +37,7 @@ check     gcc-arm-none-eabi         command  arm-none-eabi-gcc
 check     libnewlib-arm-none-eabi   file     /usr/lib/arm-none-eabi/newlib/libc.a
 check     qemu-system-arm           command  qemu-system-arm
 boards    cppcheck                  command  cppcheck
+boards    frama-c-base              command  frama-c
 boards    gcc-riscv64-unknown-elf   command  riscv64-unknown-elf-gcc
 boards    qemu-system-misc          command  qemu-system-riscv32
 boards    gcc-mips-linux-gnu        command  mips-linux-gnu-gcc
