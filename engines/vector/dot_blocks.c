@@ -9,6 +9,9 @@
  *      sum{p, j}     i32, of one block
  *      total{p, j}   f32: each sum times the block's scales in x and in w
  *
+ * Floats are multiplied by numbers less their zero points, as floats, each by itself: words are
+ * single bytes then, and sums need neither steps nor a start.
+ *
  * A tile is `columns` rows by `vectors` vectors of outputs. Its sums begin with what the zero
  * points subtract, which is one number for a row where all weights have the same zero point.
  * Numbers are unpacked once for all rows of a tile; totals are added up in the order of blocks, as
@@ -31,6 +34,9 @@ struct blocks {
         struct loop_buffer *steps, *sums, *scales;
         struct loop_buffer *zeros;      /* NULL: all zero points are `zero`. */
         int64_t zero;
+        bool floats;                    /* x has floats. */
+        struct loop_expr *centers[TILE_MAX]; /* They are the zero points of a tile's block, as
+                                              * floats, where x has such. */
         struct loop_expr *panel, *part; /* The loops are in this panel, and the tile begins with
                                          * this vector. */
         int live;                       /* This many outputs of the tile exist. */
@@ -68,6 +74,53 @@ static struct loop_expr *unpacked(struct blocks *b, struct loop_expr *w, int k)
         w = loop_op(s->arena, LOOP_AND, w,
                     loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, mask)), NULL);
         return emit_let(s->e, "n", w);
+}
+
+/* Returns number k of each byte less its zero point, as floats. */
+static struct loop_expr *centered(struct blocks *b, struct loop_expr *bytes, int k, int vector)
+{
+        struct kernel_state *s = &b->s;
+        struct emit *e = s->e;
+        const int bits = b->bits.bits;
+        const struct loop_type type = LOOP_TYPE(E_U32);
+        const union scalar mask = { .u = (UINT64_C(1) << bits) - 1 },
+                           shift = { .u = (uint64_t)(k * bits) };
+        struct loop_expr *n = bytes;
+        if (k)
+                n = loop_op(s->arena, LOOP_SHR, n,
+                            loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, shift)),
+                            NULL);
+        if ((k + 1) * bits < 8)         /* Above the last one there are zeros. */
+                n = loop_op(s->arena, LOOP_AND, n,
+                            loop_splat(s->arena, s->lanes, loop_literal(s->arena, type, mask)),
+                            NULL);
+        n = loop_cast(s->arena, E_F32, loop_cast(s->arena, E_I32, n));
+        return emit_let(e, "n", emit_op(e, LOOP_SUB, n, b->centers[vector]));
+}
+
+/* Multiplies the numbers of byte `byte` behind w_at, in order, by floats of x. */
+static void add_byte(struct tile *t, struct loop_expr *x_at, struct loop_expr *w_at, int byte)
+{
+        struct blocks *b = t->b;
+        struct kernel_state *s = &b->s;
+        struct emit *e = s->e;
+        struct loop_expr *w[TILE_MAX];
+        for (int j = 0; j < t->vectors; j++)
+                w[j] = state_load_as(s, E_U32, "w", s->ws, w_at, byte * b->width + j * s->lanes,
+                                     s->lanes);
+        for (int k = 0; k < 8 / b->bits.bits; k++) {
+                struct loop_expr *n[TILE_MAX];
+                for (int j = 0; j < t->vectors; j++)
+                        n[j] = centered(b, w[j], k, j);
+                for (int i = 0; i < t->positions; i++) {
+                        const int64_t at = i * row_step(b) + k * b->bits.bytes + byte;
+                        struct loop_expr *x =
+                                loop_load(s->arena, s->xs, plus(e, x_at, number(e, at)));
+                        x = emit_let(e, "a", loop_splat(s->arena, s->lanes, x));
+                        for (int j = 0; j < t->vectors; j++)
+                                state_add(s, t->sums, i, j, x, n[j]);
+                }
+        }
 }
 
 /* Multiplies the word that begins `word` words after w_at by those of x at x_at. */
@@ -112,7 +165,7 @@ static void add_words(struct tile *t, struct loop_expr *x_at, struct loop_expr *
         w_at = emit_let(e, "wk",
                         plus(e, w_at, times(e, k, iteration * b->s.multiply->channels * b->width)));
         for (int word = 0; word < iteration; word++)
-                add_word(t, x_at, w_at, word);
+                (b->floats ? add_byte : add_word)(t, x_at, w_at, word);
         emit_end(e);
 }
 
@@ -131,12 +184,43 @@ static void begin_sums(struct tile *t, struct loop_expr *block)
         struct blocks *b = t->b;
         struct kernel_state *s = &b->s;
         t->sums = state_sums(s, t->positions, t->vectors);
-        for (int i = 0; i < t->positions && !b->zeros && b->zero; i++) {
+        for (int i = 0; i < t->positions && !b->floats && !b->zeros && b->zero; i++) {
                 struct loop_expr *start = emit_op(s->e, LOOP_MUL, of_row(t, b->sums, block, i),
                                                   emit_number(s->e, E_I32, -b->zero));
                 start = emit_let(s->e, "start", loop_splat(s->arena, s->lanes, start));
                 for (int j = 0; j < t->vectors; j++)
                         state_set(s, t->sums, i, j, start);
+        }
+}
+
+/* Loads the zero points of a block; `at` is the index of vector 0 of the tile. */
+static void load_centers(struct tile *t, struct loop_expr *at)
+{
+        struct blocks *b = t->b;
+        struct kernel_state *s = &b->s;
+        for (int j = 0; j < t->vectors; j++)
+                b->centers[j] = b->zeros ? state_load_as(s, E_F32, "zero", b->zeros, at,
+                                                         j * s->lanes, s->lanes)
+                                         : loop_splat(s->arena, s->lanes,
+                                                      emit_number(s->e, E_F32, b->zero));
+}
+
+/* Adds the sums of a block of floats to the totals. */
+static void add_float_sums(struct tile *t, struct loop_expr *at)
+{
+        struct blocks *b = t->b;
+        struct kernel_state *s = &b->s;
+        struct emit *e = s->e;
+        for (int j = 0; j < t->vectors; j++) {
+                struct loop_expr *scale =
+                        state_load(s, "scale", b->scales, at, j * s->lanes, s->lanes);
+                for (int i = 0; i < t->positions; i++) {
+                        struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, i, j),
+                                         *total = loop_tile_entry(s->arena, t->totals, i, j);
+                        state_set(s, t->totals, i, j,
+                                  s->has_fma ? loop_op(s->arena, LOOP_FMA, sum, scale, total)
+                                             : plus(e, total, emit_op(e, LOOP_MUL, sum, scale)));
+                }
         }
 }
 
@@ -218,9 +302,15 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
         scale = emit_let(e, "scale_at", scale);
         struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, b->bits.blocks));
         begin_sums(&t, block);
+        scale = plus(e, scale, times(e, block, b->width));
+        if (b->floats)
+                load_centers(&t, scale);
         add_words(&t, plus(e, t.x_at, times(e, block, b->bits.block)),
                   plus(e, w, times(e, block, b->bits.bytes * b->width)));
-        add_sums(&t, block, plus(e, scale, times(e, block, b->width)));
+        if (b->floats)
+                add_float_sums(&t, scale);
+        else
+                add_sums(&t, block, scale);
         emit_end(e);
         return store(&t);
 }
@@ -253,8 +343,10 @@ static bool write_panels(struct kernel_state *s, struct loop_expr *from, struct 
         struct emit *e = s->e;
         int64_t whole = b->outputs / b->width;
         bool good = true;
-        b->steps = emit_parameter(e, op_operand(s->op, STEPS));
-        b->sums = emit_parameter(e, op_operand(s->op, SUMS));
+        if (!b->floats) {
+                b->steps = emit_parameter(e, op_operand(s->op, STEPS));
+                b->sums = emit_parameter(e, op_operand(s->op, SUMS));
+        }
         b->scales = emit_parameter(e, op_operand(s->op, SCALES));
         if (op_operand(s->op, ZEROS))
                 b->zeros = emit_parameter(e, op_operand(s->op, ZEROS));
@@ -286,6 +378,7 @@ struct kernel_state *blocks_prepare(const struct kernel_state *common)
         b->outputs = op_int(s->op, "outputs");
         b->panel_size = b->bits.blocks * b->bits.bytes * b->width;
         b->zero = op_int(s->op, "zero");
+        b->floats = op_operand(s->op, X)->type->element == E_F32;
         s->write = write_panels;
         s->panels = type_extent(op_operand(s->op, W)->type, 0);
         s->panel_width = b->width;
@@ -298,7 +391,8 @@ struct kernel_state *blocks_prepare(const struct kernel_state *common)
                                           .x_step = s->x.stride[2],
                                           .y_step = s->y.stride[2] };
         state_tiling(s);
-        bool fits = s->multiply && s->multiply->body && s->multiply->outputs == s->lanes &&
+        bool fits = s->multiply && (s->multiply->body || b->floats) &&
+                    s->multiply->outputs == s->lanes &&
                     b->width % (s->schedule.vectors * s->lanes) == 0 && s->x.stride[3] == 1 &&
                     s->schedule.vectors <= TILE_MAX && s->column.size <= TILE_MAX && !s->prologue;
         for (int i = STEPS; i < s->op->operand_count && fits; i++)

@@ -2,8 +2,9 @@
 /* Predicts what dot_blocks costs.
  *
  *      products   multiply-adds of words, and loads that overlap with them; numbers unpacked for
- *                 each tile
- *      totals     the sums of a block become floats, times the two scales
+ *                 each tile; where x has floats they become such, less their zero points
+ *      totals     the sums of a block become floats, times the two scales; those of floats are
+ *                 multiplied by one
  *      results    the epilogue and the store of each vector
  *
  * The sums of each block begin anew, so no latency has to be waited for. */
@@ -30,8 +31,9 @@ double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
                         const struct target *target)
 {
         /* A conversion to floats is three instructions: convert, multiply, multiply-add. Unpacking
-         * is two: shift, mask. */
-        enum { TO_FLOAT = 3, UNPACK = 2 };
+         * is two: shift, mask; and two more for floats: convert, subtract. */
+        const bool floats = op_operand(op, 0)->type->element == E_F32;
+        const int to_float = floats ? 1 : 3, unpack = floats ? 4 : 2;
         const struct packed_bits p = packed_bits_of(op);
         const struct multiply *m = packed_bits_multiply(op, target);
         double words = (double)(p.bytes / p.group), planes = 8 / p.bits,
@@ -39,8 +41,10 @@ double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
                operation = rate_code_operation(target);
         double adds = words * planes * sums * rate_multiply(target, m),
                loads = words * (planes * (double)positions + (double)vectors) / issue,
-               unpacked = p.bits < 8 ? words * planes * (double)vectors * UNPACK * operation : 0,
-               totals = sums * TO_FLOAT / issue + (double)(positions + vectors) / issue;
+               unpacked = p.bits < 8 || floats
+                                  ? words * planes * (double)vectors * unpack * operation
+                                  : 0,
+               totals = sums * to_float / issue + (double)(positions + vectors) / issue;
         double block = cost_overlapped(adds, loads, target);
         return (double)p.blocks * (block + unpacked + totals) + rate_packed_result(target) * sums;
 }

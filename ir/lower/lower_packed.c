@@ -150,13 +150,16 @@ struct loop_expr *element_convolve_lanes(struct emit *e, const struct op *op, in
 /* ---- dot_blocks ---- */
 
 /* Returns the products of a block, added up: of the numbers that lie in one byte, byte after byte.
- * wi[2] and the last index: the byte in the weights; xi: the row of x. */
+ * wi[2] and the last index: the byte in the weights; xi: the row of x; zero: numbers less it are
+ * multiplied, as floats, or NULL. */
 static struct loop_expr *block_products(struct emit *e, const struct op *op,
                                         const struct packed_bits *p, struct loop_expr **xi,
-                                        struct loop_expr **wi, struct loop_expr *lane)
+                                        struct loop_expr **wi, struct loop_expr *lane,
+                                        struct loop_expr *zero)
 {
+        const enum element element = zero ? E_F32 : E_I32;
         struct loop_variable *sum =
-                emit_var(e, "sum", LOOP_TYPE(E_I32), emit_number(e, E_I32, 0));
+                emit_var(e, "sum", LOOP_TYPE(element), emit_number(e, element, 0));
         struct loop_expr *first = emit_let(e, "first", emit_op_int(e, LOOP_MUL, wi[1], p->block)),
                          *i = emit_for(e, "i", emit_int(e, 0), emit_int(e, p->bytes));
         wi[2] = emit_op_int(e, LOOP_DIV, i, p->group);
@@ -170,8 +173,10 @@ static struct loop_expr *block_products(struct emit *e, const struct op *op,
                         emit_op(e, LOOP_SHR, byte, emit_number(e, E_I32, k * p->bits));
                 if (p->bits < 8)
                         w = emit_op(e, LOOP_AND, w, emit_number(e, E_I32, (1 << p->bits) - 1));
+                if (zero)
+                        w = emit_op(e, LOOP_SUB, loop_cast(e->arena, E_F32, w), zero);
                 struct loop_expr *product =
-                        emit_op(e, LOOP_MUL, emit_as(e, E_I32, op_operand(op, 0), xi), w);
+                        emit_op(e, LOOP_MUL, emit_as(e, element, op_operand(op, 0), xi), w);
                 emit_set(e, sum, emit_op(e, LOOP_ADD, loop_use(e->arena, sum), product));
         }
         emit_end(e);
@@ -193,15 +198,21 @@ struct loop_expr *element_dot_blocks(struct emit *e, const struct op *op, int re
         struct loop_variable *sum =
                 emit_var(e, "sum", LOOP_TYPE(E_F32), emit_number(e, E_F32, 0));
         wi[1] = si[1] = bi[3] = emit_for(e, "b", emit_int(e, 0), emit_int(e, p.blocks));
-        struct loop_expr *products = block_products(e, op, &p, xi, wi, si[3]),
-                         *sums = emit_as(e, E_I32, op_operand(op, SUMS), bi);
+        const bool floats = op_operand(op, 0)->type->element == E_F32;
+        const enum element element = floats ? E_F32 : E_I32;
         const struct value *zeros = op_operand(op, ZEROS);
-        struct loop_expr *zero = zeros ? emit_as(e, E_I32, zeros, si)
-                                       : emit_number(e, E_I32, op_int(op, "zero"));
-        products = emit_op(e, LOOP_SUB, products, emit_op(e, LOOP_MUL, zero, sums));
-        struct loop_expr *scale = emit_op(e, LOOP_MUL, emit_as(e, E_F32, op_operand(op, STEPS), bi),
-                                          emit_as(e, E_F32, op_operand(op, SCALES), si));
-        products = emit_op(e, LOOP_MUL, loop_cast(e->arena, E_F32, products), scale);
+        struct loop_expr *zero = zeros ? emit_as(e, element, zeros, si)
+                                       : emit_number(e, element, op_int(op, "zero")),
+                         *products =
+                                 block_products(e, op, &p, xi, wi, si[3], floats ? zero : NULL),
+                         *scale = emit_as(e, E_F32, op_operand(op, SCALES), si);
+        if (!floats) {
+                struct loop_expr *sums = emit_as(e, E_I32, op_operand(op, SUMS), bi);
+                products = emit_op(e, LOOP_SUB, products, emit_op(e, LOOP_MUL, zero, sums));
+                products = loop_cast(e->arena, E_F32, products);
+                scale = emit_op(e, LOOP_MUL, emit_as(e, E_F32, op_operand(op, STEPS), bi), scale);
+        }
+        products = emit_op(e, LOOP_MUL, products, scale);
         emit_set(e, sum, emit_op(e, LOOP_ADD, loop_use(e->arena, sum), products));
         emit_end(e);
         return loop_use(e->arena, sum);

@@ -94,6 +94,24 @@ static struct value *over_weights(struct builder *b, const struct block_weights 
         return build_gather(b, v, w->group, 1);
 }
 
+/* Returns constant zero points, [outputs, blocks], a byte each. */
+static struct value *known_zeros(struct module *m, const struct block_weights *w)
+{
+        const struct constant *c = w->zeros->constant;
+        const unsigned char *from = c->data;
+        const int64_t dims[] = { w->outputs, w->blocks }, per = 8 / w->bits,
+                      bytes = divide_up(w->blocks, per);
+        const unsigned mask = (1u << w->bits) - 1;
+        unsigned char *to = constant_room(m, (size_t)(w->outputs * w->blocks));
+        for (int64_t o = 0; o < w->outputs; o++)
+                for (int64_t k = 0; k < w->blocks; k++) {
+                        const int64_t at = c->kind == CONSTANT_SPLAT ? 0 : o * bytes + k / per;
+                        to[o * w->blocks + k] =
+                                (unsigned char)(from[at] >> k % per * w->bits & mask);
+                }
+        return constant_dense(m, type_static(m, E_U8, 2, dims), to, c->name);
+}
+
 /* Unpacks zero points that have the bits of the weights: [outputs, bytes] becomes [outputs,
  * blocks]. */
 static struct value *unpacked_zeros(struct builder *b, const struct block_weights *w)
@@ -102,6 +120,8 @@ static struct value *unpacked_zeros(struct builder *b, const struct block_weight
 
         if (per == 1)
                 return w->zeros;
+        if (value_is_constant(w->zeros))
+                return known_zeros(b->m, w);
         int32_t *bytes = constant_room(b->m, (size_t)w->blocks * sizeof *bytes);
         unsigned char *shifts = constant_room(b->m, (size_t)w->blocks);
         for (int64_t i = 0; i < w->blocks; i++) {

@@ -26,6 +26,8 @@ const struct multiply *packed_multiply_widest(const struct op *op, const struct 
 const struct multiply *packed_bits_multiply(const struct op *op, const struct target *target)
 {
         const struct packed_bits p = packed_bits_of(op);
+        if (op_operand(op, 0)->type->element == E_F32)
+                return multiply_find(target, E_F32, E_U8, false, 0, (int)p.group, 0);
         return multiply_find(target, E_I8, E_U8, false, 0, (int)p.group,
                              block_weights_limit(p.bits));
 }

@@ -225,7 +225,8 @@ static bool check_bits(struct module *m, struct op *op, struct diag *diag)
         bool good = x->rank == 4 && w->rank == 5 && s->rank == 4 && dim_is_static(x->dims[0]) &&
                     dim_is_static(x->dims[3]) && type_is_static(w) && type_is_static(s) &&
                     type_is_bound(m, x) && type_most_elements(m, x) && type_elements(w) &&
-                    type_elements(s) && x->element == E_I8 && w->element == E_U8 &&
+                    type_elements(s) && (x->element == E_I8 || x->element == E_F32) &&
+                    w->element == E_U8 &&
                     element_info[s->element].compute == E_F32 &&
                     dim_is(x->dims[1], 1) && type_extent(x, 3) % type_extent(w, 1) == 0 &&
                     type_extent(w, 4) % type_extent(s, 3) == 0;
@@ -237,8 +238,8 @@ static bool check_bits(struct module *m, struct op *op, struct diag *diag)
         }
         return good ||
                rule_fail(op, diag,
-                         "operands are %s, %s and scales %s, want rows of i8 by panels of u8 whose "
-                         "bytes hold blocks of whole numbers",
+                         "operands are %s, %s and scales %s, want rows of i8 or f32 by panels of "
+                         "u8 whose bytes hold blocks of whole numbers",
                          rule_type(m, x), rule_type(m, w), rule_type(m, s));
 }
 
@@ -283,11 +284,20 @@ bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)
         if (zero < 0 || zero > UINT8_MAX)
                 return rule_fail(op, diag, "zero is %lld, want 0 to %d", (long long)zero,
                                  UINT8_MAX);
-        return want_type(m, op, STEPS, E_F32, 4, rows, diag) &&
-               want_type(m, op, SUMS, E_I32, 4, rows, diag) &&
+        const bool rounded = operand_type(op, 0)->element == E_I8;
+        const struct value *zeros = op_operand(op, ZEROS);
+        for (int i = STEPS; i <= SUMS; i++)
+                if (rounded != (op_operand(op, i) != NULL))
+                        return rule_fail(op, diag, "%s",
+                                         rounded ? "rows of i8 want steps and sums"
+                                                 : "rows of f32 have neither steps nor sums");
+        const enum element zero_element =
+                zeros && !rounded && zeros->type->element == E_F32 ? E_F32 : E_U8;
+        return (!rounded || (want_type(m, op, STEPS, E_F32, 4, rows, diag) &&
+                             want_type(m, op, SUMS, E_I32, 4, rows, diag))) &&
                want_type(m, op, SCALES, operand_type(op, SCALES)->element, 4, columns,
                          diag) &&
-               (!op_operand(op, ZEROS) || want_type(m, op, ZEROS, E_U8, 4, columns, diag)) &&
+               (!zeros || want_type(m, op, ZEROS, zero_element, 4, columns, diag)) &&
                rule_shape(m, op, E_F32, 4, (dim_t[]){ x[0], dim_of(1), x[2], dim_of(outputs) },
                           diag);
 }

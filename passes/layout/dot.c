@@ -306,6 +306,8 @@ static bool is_multiplied(const struct value *v, int depth)
 bool layout_dot(struct layout *l, struct op *op)
 {
         static const int order[] = { BATCH, FREE, CONTRACT };
+        if (layout_block_product(l, op))
+                return true;
         struct matrix a = matrix_of(op, 0), b = matrix_of(op, 1);
         bool turned = is_turned(&a, &b), open = !op_is_static(op);
         if (open && !opens_rows(&a, &b, turned))

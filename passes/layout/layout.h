@@ -239,6 +239,9 @@ bool layout_rows(struct layout *l, struct op *op);
 /* ---- blocks.c ---- */
 
 bool layout_dot_blocks(struct layout *l, struct op *op);
+/* Makes a product by numbers that are decoded in front of it a dot_blocks of floats, or returns
+ * false: it is none, or the target has no multiply for it. */
+bool layout_block_product(struct layout *l, struct op *op);
 
 /* ---- layout_moves.c: operations that keep channels apart, on blocks ---- */
 

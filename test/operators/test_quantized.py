@@ -514,6 +514,23 @@ def test_rounded_rows(target, tmp_path):
     assert all('schedule="' in line for line in kernels)
 
 
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
+@pytest.mark.sample(1)
+def test_decoded_rows(target, tmp_path):
+    """rows of floats by constant numbers that become floats in a kernel's register tiles; those whose blocks an index mixes stay in nests, and
+    a few numbers are decoded when the code is made"""
+    processor.require(target)
+    cases = [c for c in CASES["MatMulNBits"] if not isinstance(c.inputs[1], Given) and c.inputs[4] is None and c.attributes["K"] > 16]
+    assert len(cases) > 60
+    model, given = build(cases)
+    onnx.save(model, tmp_path / "model.onnx")
+    dnncc.compile_model(tmp_path / "model.onnx", tmp_path, [f"--target={target}"])
+    compare(cases, dnncc.run_host(dnncc.build_host(tmp_path, ["-O1"]), list(given.values())), "dnncc")
+    dump = dnncc.run([dnncc.DNNCC, tmp_path / "model.onnx", f"--target={target}", "--emit=ir", "-o", "-"]).stdout
+    kernels = [line for line in dump.splitlines() if " = dot_blocks(" in line]
+    assert len(kernels) == len(cases) and all('schedule="' in line for line in kernels)
+
+
 # vectors from short to very long, of few and many registers; words of four bytes and pairs
 @pytest.mark.parametrize("lanes, registers, features", [(4, 8, ""), (8, 32, "-fma"), (16, 12, "-masks"), (32, 10, "-bytes"), (64, 8, "-fma-masks-signed")])
 def test_rounded_rows_on_machines(lanes, registers, features, tmp_path):

@@ -284,6 +284,28 @@ class Blocks(Contraction):
         self.text = program(self.inputs, body, result, final)
 
 
+class FloatBlocks(Contraction):
+    """rows of floats by weights in few bits: numbers of each byte become floats, less a zero point of all, of bytes, or of floats"""
+    sign = "%total{"
+
+    def __init__(self, seed, target):
+        r = self.r = random.Random(seed)
+        lanes, images, rows, blocks, per, size = LANES[target], r.choice([1, 1, 2]), r.choice([1, 1, 2, 5, 13]), r.randint(1, 3), r.choice([1, 2, 4]), r.randint(1, 24)
+        vectors, outputs = r.choice([1, 2, 4]), r.randint(1, 150)
+        panels, block = -(-outputs // (vectors * lanes)), per * size
+        zeros = r.choice([None, "u8", "f32"])
+        kinds = {"x": ([images, 1, rows, blocks * block], "f32"), "w": ([panels, blocks, size, vectors, lanes], "u8"),
+                 "s": ([panels, blocks, vectors, lanes], r.choice(["f32", "f16"])), **({"z": ([panels, blocks, vectors, lanes], zeros)} if zeros else {})}
+        y = [images, 1, rows, outputs]
+        self.inputs = [f'%{name} "{name}": {shape(*dims).replace("f32", element)}' for name, (dims, element) in kinds.items()]
+        schedule = f"columns={r.choice([1, 2, 3, 6])} vectors={r.choice([v for v in (1, 2, 4) if vectors % v == 0])}{self.tasks()}"
+        body = [f'%c = dot_blocks(%x, %w, none, none, %s, {"%z" if zeros else "none"}) outputs={outputs} zero={r.choice([0, 8, 128])} '
+                f'schedule="{schedule}" : {shape(*y)}']
+        result = self.epilogue("%c", y, body)
+        result, final = self.move_y(result, y, body)
+        self.text = program(self.inputs, body, result, final)
+
+
 class Chain(Contraction):
     """Contractions of what the one before makes, one of them perhaps with a window, a stride or a halo along the rows."""
     sign = "%strip"
@@ -344,7 +366,7 @@ class Chain(Contraction):
 KINDS = [(kind, target) for kind in (Packed, Narrow, Prologue, Pitch, Lanes, Windows, Winograd, Chain) for target in TARGETS]
 
 
-@pytest.mark.parametrize("kind, target", [*KINDS, *((Blocks, target) for target in BYTES)])
+@pytest.mark.parametrize("kind, target", [*KINDS, *((Blocks, target) for target in BYTES), *((FloatBlocks, target) for target in TARGETS if target != "x86-64")])
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 @pytest.mark.slow
 @pytest.mark.sample(6)

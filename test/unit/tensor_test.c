@@ -98,6 +98,9 @@ static const struct { const char *arguments, *op;
           "%t \"t\": <1 x 1 x 3 x 2 x i32>, %s \"s\": <2 x 2 x 2 x 16 x f16>, %z \"z\": <2 x 2 x 2 "
           "x 16 x u8>",
           "dot_blocks(%x, %w, %p, %t, %s, %z) outputs=40 : <1 x 1 x 3 x 40 x f32>" },
+        { "%x \"x\": <1 x 1 x 3 x 64 x f32>, %w \"w\": <2 x 2 x 16 x 2 x 16 x u8>, "
+          "%s \"s\": <2 x 2 x 2 x 16 x f16>, %z \"z\": <2 x 2 x 2 x 16 x f32>",
+          "dot_blocks(%x, %w, none, none, %s, %z) outputs=40 : <1 x 1 x 3 x 40 x f32>" },
         { "%x \"x\": <2 x 3 x 4 x f16>", "reduce(%x, <2 x i64> [0, 2]) : <3 x f16>" },
         { "%x \"x\": <2 x 3 x f16>",
           "reduce(%x, <1 x i64> 1) kind=prod accumulator=f32 : <2 x f32>" },
