@@ -155,17 +155,19 @@ static struct c_shape put_infix(struct c_writer *w, const struct loop_expr *e, c
         return shape(own);
 }
 
-/* Prints a logical operation of bools: as &, unless both sides contain calls, which clang takes for
- * a mistyped &&. Nothing here has side effects. */
-static struct c_shape put_logical(struct c_writer *w, const struct loop_expr *e)
+/* Prints a logical operation of bools: as &, unless an if decides by it, or both sides contain
+ * calls, which clang takes for a mistyped &&. Nothing here has side effects. */
+static struct c_shape put_logical(struct c_writer *w, const struct loop_expr *e, bool decides)
 {
         int calls = w->calls;
+        w->decides = decides && e->op != LOOP_XOR;
         c_operand(w, e->args[0], C_UNARY);
         bool left_calls = w->calls != calls;
         size_t middle = w->line.length;
         calls = w->calls;
+        w->decides = decides && e->op != LOOP_XOR;
         c_operand(w, e->args[1], C_UNARY);
-        bool logical = left_calls && w->calls != calls && e->op != LOOP_XOR;
+        bool logical = (decides || (left_calls && w->calls != calls)) && e->op != LOOP_XOR;
         bool is_and = e->op == LOOP_AND || e->op == LOOP_MIN || e->op == LOOP_MIN_ORDERED;
         const char *operator = is_and ? "&&" : e->op == LOOP_XOR ? "^" : "||";
         c_insert(w, middle, arena_printf(w->arena, " %.*s" C_SOFT, logical ? 2 : 1, operator));
@@ -218,6 +220,18 @@ static struct c_shape put_arithmetic(struct c_writer *w, const struct loop_expr 
                 /* A product must not become part of an fma. */
                 if (e->op == LOOP_MUL && w->dialect->is_device)
                         return put_call(w, t == E_F32 ? "__fmul_rn" : "__dmul_rn", e, 2);
+        }
+        const bool negates = e->op == LOOP_SUB && t == E_INDEX && e->args[0]->op == LOOP_LITERAL &&
+                             !e->args[0]->literal.i;
+        if (negates) {
+                c_put(w, "-");
+                const size_t start = w->line.length;
+                c_operand(w, e->args[1], C_UNARY);
+                if (w->line.data[start] == '-') {
+                        c_insert(w, start, "(");
+                        c_put(w, ")");
+                }
+                return shape(C_UNARY);
         }
         if (plain)
                 return put_infix(w, e, loop_op_info[e->op].text);
@@ -499,7 +513,9 @@ void c_split(struct c_writer *w, const struct loop_expr *e)
 
 static struct c_shape put_expression(struct c_writer *w, const struct loop_expr *e)
 {
+        const bool decides = w->decides;
         struct c_shape vector;
+        w->decides = false;
         /* The lane belongs to a vector that a lane of the device has loaded. */
         if (e->op == LOOP_LANE && w->dialect->is_device && e->args[0]->op == LOOP_VARIABLE) {
                 c_put(w, "%s.at[%lld]", c_use(w, e->args[0]->variable),
@@ -519,12 +535,12 @@ static struct c_shape put_expression(struct c_writer *w, const struct loop_expr 
         case LOOP_LT: case LOOP_LE: case LOOP_GT: case LOOP_GE: case LOOP_EQ: case LOOP_NE:
                 return put_comparison(w, e);
         case LOOP_AND: case LOOP_XOR: case LOOP_OR:
-                return element_of(e) == E_BOOL ? put_logical(w, e)
+                return element_of(e) == E_BOOL ? put_logical(w, e, decides)
                                                : put_infix(w, e, loop_op_info[e->op].text);
         case LOOP_NEG: case LOOP_NOT:
                 return put_unary(w, e);
         case LOOP_MIN: case LOOP_MAX: case LOOP_MIN_ORDERED: case LOOP_MAX_ORDERED:
-                return element_of(e) == E_BOOL ? put_logical(w, e) : put_extreme(w, e);
+                return element_of(e) == E_BOOL ? put_logical(w, e, decides) : put_extreme(w, e);
         case LOOP_SELECT: return c_choice(w, e);
         case LOOP_FMA:
                 if (w->dialect->is_device)

@@ -131,6 +131,7 @@ static void put_if(struct c_writer *w, const struct loop_stmt *s)
                         break;
                 }
                 c_put(w, "%sif (", lead);
+                w->decides = !w->dialect->is_device;
                 c_expression(w, s->a);
                 c_put(w, ") {");
                 c_end(w);

@@ -124,6 +124,8 @@ struct c_writer {
         int calls;                      /* It counts the calls printed so far. */
         bool has_parts;                 /* Some expressions have a name of their own: see
                                          * c_split. */
+        bool decides;                   /* The next expression is what an if decides by, or a side
+                                         * of a logical operation that is. */
 
         struct names *globals;          /* Names at file scope, parameters of run, and words to
                                          * avoid. */

@@ -22,9 +22,10 @@ extern const struct target target_cortex_m3, target_cortex_m4;
           .portable = "uint64_t halves_" e "(uint32_t w)\n" \
                       "{\n" \
                       "        uint64_t halves = 0;\n" \
-                      "        for (int i = 0; i < 4; i++) {\n" \
-                      "                const " type " byte = (" type ")(w >> 8 * i & 255u);\n" \
-                      "                halves |= (uint64_t)(uint16_t)byte << (32 * (i % 2) + 16 * (i / 2));\n" \
+                      "        for (uint32_t i = 0; i < 4u; i++) {\n" \
+                      "                const uint32_t byte = (w >> (8u * i)) & 255u, place = (32u * (i % 2u)) + (16u * (i / 2u));\n" \
+                      "                const " type " number = (" type ")byte;\n" \
+                      "                halves |= (uint64_t)(uint16_t)number << place;\n" \
                       "        }\n" \
                       "        return halves;\n" \
                       "}" }
@@ -64,8 +65,11 @@ static const struct c_spelling spellings[] = {
               "int32_t dot_halves(int32_t sum, uint64_t x, uint64_t w)\n"
               "{\n"
               "        uint32_t bits = (uint32_t)sum;\n"
-              "        for (int i = 0; i < 64; i += 16)\n"
-              "                bits += (uint32_t)((int32_t)(int16_t)(uint16_t)(x >> i) * (int16_t)(uint16_t)(w >> i));\n"
+              "        for (uint32_t i = 0; i < 64u; i += 16u) {\n"
+              "                const int16_t a = (int16_t)(uint16_t)(x >> i), b = (int16_t)(uint16_t)(w >> i);\n"
+              "                const int32_t product = (int32_t)a * b;\n"
+              "                bits += (uint32_t)product;\n"
+              "        }\n"
               "        return (int32_t)bits;\n"
               "}"),
         THREE("multiply_high", 1, "int32_t multiply_high(int32_t x, int32_t m, int32_t b)\n"
@@ -78,7 +82,9 @@ static const struct c_spelling spellings[] = {
               "int32_t multiply_high(int32_t x, int32_t m, int32_t b)\n"
               "{\n"
               "        const int64_t product = (int64_t)x * m;\n"
-              "        return (int32_t)((uint32_t)(product >> 32) + (uint32_t)b);\n"
+              "        const uint64_t high = (uint64_t)product >> 32;\n"
+              "        const uint32_t sum = (uint32_t)high + (uint32_t)b;\n"
+              "        return (int32_t)sum;\n"
               "}"),
         { .op = CAN_END }
 };

@@ -25,10 +25,11 @@
           .definition = "int32_t saturate_i8(int32_t x, int shift)\n" \
                         "{\n" \
                         "#if defined(__OPTIMIZE__)\n" \
-                        "        if (shift)\n" \
+                        "        if (shift > 0) {\n" \
                         "                __asm__ (\"ssat %0, #8, %1, asr %2\" : \"=r\"(x) : \"r\"(x), \"i\"(shift));\n" \
-                        "        else\n" \
+                        "        } else {\n" \
                         "                __asm__ (\"ssat %0, #8, %1\" : \"=r\"(x) : \"r\"(x));\n" \
+                        "        }\n" \
                         "        return x;\n" \
                         "#else\n" \
                         "        x >>= shift;\n" \
@@ -37,8 +38,10 @@
                         "}", \
           .portable = "int32_t saturate_i8(int32_t x, int shift)\n" \
                       "{\n" \
-                      "        x >>= shift;\n" \
-                      "        return x < -128 ? -128 : x > 127 ? 127 : x;\n" \
+                      "        const uint32_t by = (uint32_t)shift;\n" \
+                      "        const uint32_t moved = ((uint32_t)x + 0x80000000u) >> by, zero = 0x80000000u >> by;\n" \
+                      "        const int64_t y = (int64_t)moved - (int64_t)zero;\n" \
+                      "        return y < -128 ? -128 : (y > 127 ? 127 : (int32_t)y);\n" \
                       "}" }
 
 #define FIRMWARE_RATES \

@@ -50,15 +50,17 @@ def test_page():
     assert set(rules.values()) == {"advisory"} and len(rules) > 8
 
 
+# A -D has cppcheck look at one configuration, not at all that macros which nobody defines would make. It reads no header of the system, and
+# takes INT32_MIN for a name of any type.
 @pytest.mark.long
-@pytest.mark.parametrize("options", [[], ["--hook"]])
+@pytest.mark.parametrize("options, one", [
+    ([], []), (["--hook"], ["-DNDEBUG"]), (["--requantize=integer"], ["-DINT32_MIN=(-2147483647-1)"]),
+    (["--target=cortex-m4"], ["-DMODEL_PORTABLE", "-DINT32_MIN=(-2147483647-1)"])])
 @pytest.mark.parametrize("model", [*boards.EXAMPLES, "mnist_cnn", "dscnn_kws_int8", "micro_kws_qdq", "resnet8_int8"])
-def test_misra(model, options, tmp_path):
+def test_misra(model, options, one, tmp_path):
     if not shutil.which("cppcheck"):
         pytest.skip("no cppcheck")
     generate(model, tmp_path, *options)
-    # A -D has cppcheck look at this one configuration, not at all that macros which nobody defines would make.
-    one = ["-DNDEBUG"] if options else []
     done = dnncc.run(["cppcheck", "--addon=misra", "--std=c99", "-q", *one, "--template={id} {file}:{line}", "model.c"], timeout=600, cwd=tmp_path)
     found = re.findall(r"^misra-c2012-(\S+) (\S+)", done.stderr, re.M)
     assert found, "the addon said nothing at all"
