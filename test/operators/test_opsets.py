@@ -653,9 +653,11 @@ def test_opset(opset):
         outputs = dnncc.run_host(dnncc.build_host(folder, ["-O0"]), list(given.values()))
     wrong = []
     for (key, want), got in zip(results.items(), outputs):
-        tolerance = 2e-2 if want.dtype == F16 else 1e-4
+        tolerance, near = (2e-2, 1e-2) if want.dtype == F16 else (1e-4, 1e-5)
+        if want.dtype == F32:                             # Sums that cancel are as near as the largest of their terms are.
+            near = max(near, 3e-7 * np.abs(want[np.isfinite(want)]).max(initial=0))
         same = got.dtype == want.dtype and got.shape == want.shape
-        if not same or not np.allclose(got, want, rtol=tolerance, atol=1e-5 if want.dtype != F16 else 1e-2, equal_nan=True):
+        if not same or not np.allclose(got, want, rtol=tolerance, atol=near, equal_nan=True):
             wrong.append(f"{names[key]}: {got.dtype} {got.shape} {got.ravel()[:6]}, want {want.dtype} {want.shape} {want.ravel()[:6]}")
     assert not wrong, "\n".join(wrong)
 
@@ -671,7 +673,8 @@ def test_corners_of_a_fraction(scale, mode, transform):
         pytest.skip("onnxruntime interpolates outside of the region")
     a = x(1, 1, 5, 7)
     node = helper.make_node("Resize", ["x", "roi", "s"], ["y"], "corners", mode=mode, coordinate_transformation_mode=transform)
-    constants = {"roi": np.array([0, 0, 0.1, 0.2, 1, 1, 0.8, 0.9], F32), "s": np.array([1, 1, 1, scale], F32)}
+    # onnxruntime leaves out the region along dimensions that keep their extents, so it is all of these.
+    constants = {"roi": np.array([0, 0, 0, 0.2, 1, 1, 1, 0.9], F32), "s": np.array([1, 1, 1, scale], F32)}
     graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, a.shape)], [onnx.ValueInfoProto(name="y")],
                               [numpy_helper.from_array(v, k) for k, v in constants.items()])
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 19)], ir_version=9)
