@@ -138,68 +138,30 @@ static bool is_block(const struct block_weights *w)
                !(w->block & (w->block - 1));
 }
 
-/* Returns numbers in one dimension that are spread over all of [outputs, blocks, ..], or NULL. */
-static struct value *over_weights(struct value *v)
-{
-        int count;
-        const int64_t *dims = v && op_is(v, OP_broadcast) ? op_ints(v->op, "dims", &count) : NULL;
-        return dims && count == 2 && dims[0] == 0 && dims[1] == 1 ? op_operand(v->op, 0) : NULL;
-}
-
 /* ---- x as it is ---- */
-
-static bool contracts_blocks(const struct op *op)
-{
-        static const char *const names[] = { "contract_a", "contract_b" };
-        bool fits = op_operand(op, 0)->type->rank == 4 && op_operand(op, 1)->type->rank == 4;
-        for (int i = 0; i < 2 && fits; i++) {
-                int count;
-                const int64_t *dims = op_ints(op, names[i], &count);
-                fits = count == 3 && dims[0] == 1 && dims[1] == 2 && dims[2] == 3;
-        }
-        return fits;
-}
 
 /* Finds a product; root is the product, or a reshape of it. */
 static bool find_product(struct export *e, const struct op *root, struct found *f)
 {
         const struct op *op = behind_reshapes(op_result(root))->op;
-        if (!op || op->code != OP_dot || !contracts_blocks(op) ||
-            op_result(op)->type->element != E_F32)
+        struct block_product p;
+        if (!op || !block_product_find(op, &p) || !p.scaled || !is_block(&p.w))
                 return false;
-        struct value *w = op_operand(op, 1);
-        const dim_t *d = w->type->dims;
-        int64_t per = dim_extent(d[2]);
-        if (per < 1 || per > 4 || 8 % per)
-                return false;
-        f->w = (struct block_weights){ .outputs = dim_extent(d[0]),
-                                       .blocks = dim_extent(d[1]),
-                                       .bytes = dim_extent(d[3]),
-                                       .bits = (int)(8 / per),
-                                       .block = per * dim_extent(d[3]) };
-        struct value *centered = operand_of(w, OP_mul, 0),
-                     *scale = over_weights(operand_of(w, OP_mul, 1));
-        /* simplify adds a number's negative. */
-        bool added = centered && op_is(centered, OP_add);
-        struct value *number = operand_of(operand_of(centered, added ? OP_add : OP_sub, 0), OP_cast,
-                                          0),
-                     *zero = operand_of(centered, added ? OP_add : OP_sub, 1);
-        if (!is_block(&f->w) || !number || !scale || !zero)
-                return false;
-        if (per > 1)
-                number = operand_of(shifted(e, number, 2, f->w.bits), OP_broadcast, 0);
-        f->w.numbers = number ? constant_of(number, f->w.outputs * f->w.blocks * f->w.bytes) : NULL;
-        f->w.scales = constant_of(scale, f->w.outputs * f->w.blocks);
+        f->w = p.w;
+        f->w.numbers = constant_of(p.w.numbers, p.w.outputs * p.w.blocks * p.w.bytes);
+        f->w.scales = constant_of(p.w.scales, p.w.outputs * p.w.blocks);
         if (!f->w.numbers || f->w.numbers->type->element != E_U8 || !f->w.scales ||
             f->w.scales->type->element != E_F32)
                 return false;
-        double middle = (double)(1 << (f->w.bits - 1));
-        if (!is_number(zero, added ? -middle : middle)) {
-                zero = added ? NULL : operand_of(over_weights(zero), OP_cast, 0);
+        const double middle = (double)(1 << (f->w.bits - 1));
+        if (!is_number(p.zero, p.negated ? -middle : middle)) {
+                struct value *zero = p.negated
+                                             ? NULL
+                                             : operand_of(block_weights_spread(p.zero), OP_cast, 0);
                 if (!zero || !read_zeros(e, f, zero))
                         return false;
         }
-        return read_rows(f, op_operand(op, 0));
+        return read_rows(f, p.x);
 }
 
 /* ---- x rounded ---- */

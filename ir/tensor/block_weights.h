@@ -71,6 +71,26 @@ struct value *build_block_product(struct builder *b, const struct block_weights 
                                   struct value *x);
 struct value *build_rounded_block_product(struct builder *b, const struct block_weights *w,
                                           struct value *x);
+
+/* ---- block_product.c: such products, as passes and exporters find them ---- */
+
+/* A product of x as it is, whatever simplify has made of what build_block_product built. */
+struct block_product {
+        struct block_weights w;         /* Its numbers are of any type and shape, in the order of
+                                         * block_weights_sorted; its zeros and group are NULL. */
+        struct value *x;                /* It is [rows, blocks, numbers of a byte, bytes]. */
+        struct value *zero;             /* This is subtracted from the numbers, spread over them; or
+                                         * added, where `negated`. */
+        bool negated;
+        bool scaled;                    /* The weights are multiplied by w.scales, [outputs,
+                                         * blocks]; else there are none. */
+};
+bool block_product_find(const struct op *op, struct block_product *p);
+/* Returns what v, a broadcast of [outputs, blocks], spreads over the numbers of blocks, or NULL. */
+struct value *block_weights_spread(const struct value *v);
+
+/* ---- limits ---- */
+
 /* Returns the largest number of that many bits, where such bytes are the same with a sign, for a
  * multiply's `limit`; 0: they may be any byte. */
 static inline int block_weights_limit(int bits) { return bits < 8 ? (1 << bits) - 1 : 0; }

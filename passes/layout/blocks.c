@@ -68,7 +68,7 @@ static int64_t fewest_rows(const struct layout *l, const struct op *op)
                        : 1;
 }
 
-/* Returns the multiply of such rows by bytes of numbers, or NULL. */
+/* Returns the multiply of a dot_blocks, whose weights are numbers of `bits` bits, or NULL. */
 static const struct multiply *multiply_of(const struct layout *l, const struct op *op, int bits)
 {
         const bool floats = op_operand(op, 0)->type->element == E_F32;
@@ -118,64 +118,55 @@ bool layout_dot_blocks(struct layout *l, struct op *op)
 
 /* ---- decoded numbers in front of a dot ---- */
 
-static struct value *operand_of(const struct value *v, enum opcode code, int operand)
-{
-        return v && op_is(v, code) ? op_operand(v->op, operand) : NULL;
-}
-
-static bool has_dims(const struct op *op, const char *name, const int64_t *wanted, int count)
-{
-        int n;
-        const int64_t *dims = op_ints(op, name, &n);
-        bool equal = n == count;
-        for (int i = 0; i < count && equal; i++)
-                equal = dims[i] == wanted[i];
-        return equal;
-}
-
 /* Returns v, where it is a constant of so many elements, or NULL. */
 static struct value *constant_of(struct value *v, int64_t elements)
 {
         return value_is_constant(v) && type_elements(v->type) == elements ? v : NULL;
 }
 
-/* Returns the constant that is broadcast over all numbers of each block of w, or what its cast is
- * of, or NULL. */
-static struct value *of_blocks(struct layout *l, const struct value *v, const struct type *w)
+/* Returns the constant [outputs, blocks] that v is, or what its cast is of, or NULL. */
+static struct value *of_blocks(struct layout *l, struct value *v, const struct block_weights *w)
 {
-        struct value *c = operand_of(v, OP_broadcast, 0);
-        if (!c || !has_dims(v->op, "dims", (const int64_t[]){ 0, 1 }, 2))
-                return NULL;
-        c = layout_decoded(l, operand_of(c, OP_cast, 0) ? operand_of(c, OP_cast, 0) : c);
-        return constant_of(c, type_extent(w, 0) * type_extent(w, 1));
+        v = v && op_is(v, OP_cast) ? op_operand(v->op, 0) : v;
+        return v ? constant_of(layout_decoded(l, v), w->outputs * w->blocks) : NULL;
 }
 
-/* Returns the constant bytes of byte >> shift & mask, of numbers of `bits` bits, or NULL. */
-static struct value *bytes_of(struct value *v, int bits)
+/* Makes the scales constants, which are 1 where a scale for all blocks is behind the product. */
+static bool find_scales(struct layout *l, struct block_product *p)
 {
-        const int64_t bytes = type_elements(v->type) * bits / 8;
-        const struct value *mask = operand_of(v, OP_and, 1);
+        const int64_t dims[] = { p->w.outputs, p->w.blocks };
+        p->w.scales = p->scaled ? of_blocks(l, p->w.scales, &p->w)
+                                : constant_number(l->m, type_static(l->m, E_F32, 2, dims), 1);
+        return p->w.scales && element_info[p->w.scales->type->element].compute == E_F32;
+}
+
+/* Makes the numbers constant bytes. */
+static bool find_bytes(struct block_product *p)
+{
+        struct value *v = p->w.numbers;
+        v = op_is(v, OP_reshape) ? op_operand(v->op, 0) : v;
+        p->w.numbers = constant_of(v, p->w.outputs * p->w.blocks * p->w.bytes);
+        return p->w.numbers && v->type->element == E_U8;
+}
+
+/* Finds the zero points: one of all numbers, or w.zeros, constants of u8 or f32. */
+static bool find_zeros(struct layout *l, struct block_product *p, int64_t *of_all)
+{
         double number;
-        if (bits < 8) {
-                if (!mask || !value_is_splat(mask, &number) || number != (1 << bits) - 1)
-                        return NULL;
-                v = op_operand(v->op, 0);
-                struct value *shifts = operand_of(operand_of(v, OP_shr, 1), OP_broadcast, 0);
-                if (!shifts || !constant_of(shifts, 8 / bits) ||
-                    !has_dims(op_operand(v->op, 1)->op, "dims", (const int64_t[]){ 2 }, 1))
-                        return NULL;
-                for (int k = 0; k < 8 / bits; k++)
-                        if (constant_element(shifts->constant, k).u != (uint64_t)(k * bits))
-                                return NULL;
-                v = op_operand(v->op, 0);
-                if (!op_is(v, OP_broadcast) ||
-                    !has_dims(v->op, "dims", (const int64_t[]){ 0, 1, 3 }, 3))
-                        return NULL;
-                v = op_operand(v->op, 0);
-        } else if (op_is(v, OP_reshape)) {
-                v = op_operand(v->op, 0);
+        *of_all = 0;
+        if (value_is_splat(p->zero, &number)) {
+                number = p->negated ? -number : number;
+                if (!(number >= 0 && number <= UINT8_MAX))
+                        return false;
+                *of_all = (int64_t)number;
+                return (double)*of_all == number;
         }
-        return v->type->element == E_U8 ? constant_of(v, bytes) : NULL;
+        struct value *zeros = of_blocks(l, block_weights_spread(p->zero), &p->w);
+        const bool floats = zeros && zeros->type->element == E_F32;
+        if (!floats && (!zeros || p->negated || zeros->type->element != E_U8))
+                return false;
+        p->w.zeros = p->negated ? layout_decoded(l, build_unary(&l->b, OP_neg, zeros)) : zeros;
+        return value_is_constant(p->w.zeros);
 }
 
 /* From so many rows on, decoding all weights once takes less time where registers hold few sums
@@ -183,79 +174,33 @@ static struct value *bytes_of(struct value *v, int bits)
  * 2.5). */
 enum { DECODED_ONCE_ROWS = 64, FEW_REGISTERS = 16 };
 
-struct decoded { struct value *bytes, *scales, *zeros; int64_t zero; int bits; };
-
-/* Finds what w decodes, [outputs, blocks, numbers of a byte, bytes]. */
-static bool find_decoded(struct layout *l, struct value *w, struct decoded *d)
+static bool decodes_once(const struct layout *l, const struct op *op)
 {
-        /* A scale for all blocks of an output is behind the product. */
-        const bool scaled = op_is(w, OP_mul);
-        const struct value *centered = scaled ? op_operand(w->op, 0) : w;
-        const int64_t per = type_extent(w->type, 2);
-        const int64_t of_block[] = { type_extent(w->type, 0), type_extent(w->type, 1) };
-        if (per < 1 || per > 4 || 8 % per)
-                return false;
-        /* simplify adds a number's negative. */
-        const bool added = op_is(centered, OP_add);
-        struct value *number =
-                operand_of(operand_of(centered, added ? OP_add : OP_sub, 0), OP_cast, 0);
-        const struct value *zero = operand_of(centered, added ? OP_add : OP_sub, 1);
-        double of_all;
-        *d = (struct decoded){ .bits = (int)(8 / per),
-                               .scales = scaled ? of_blocks(l, op_operand(w->op, 1), w->type)
-                                                : constant_number(l->m,
-                                                                  type_static(l->m, E_F32, 2,
-                                                                              of_block),
-                                                                  1) };
-        d->bytes = number ? bytes_of(number, d->bits) : NULL;
-        if (!d->bytes || !d->scales || !zero ||
-            element_info[d->scales->type->element].compute != E_F32)
-                return false;
-        if (value_is_splat(zero, &of_all)) {
-                of_all = added ? -of_all : of_all;
-                if (!(of_all >= 0 && of_all <= UINT8_MAX))
-                        return false;
-                d->zero = (int64_t)of_all;
-                return (double)d->zero == of_all;
-        }
-        d->zeros = of_blocks(l, zero, w->type);
-        if (!d->zeros || (d->zeros->type->element != E_F32 &&
-                          (added || d->zeros->type->element != E_U8)))
-                return false;
-        if (added)
-                d->zeros = layout_decoded(l, build_unary(&l->b, OP_neg, d->zeros));
-        return value_is_constant(d->zeros);
+        return target_vector_registers(l->context->target) <= FEW_REGISTERS &&
+               op_is_static(op) && type_extent(op_operand(op, 0)->type, 0) >= DECODED_ONCE_ROWS;
 }
 
 bool layout_block_product(struct layout *l, struct op *op)
 {
         enum { X, W, COUNT = ZEROS + 1 };
-        static const int64_t inner[] = { 1, 2, 3 };
-        struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        struct decoded d;
-        if (x->type->rank != 4 || x->type->element != E_F32 || w->type->rank != 4 ||
-            w->type->element != E_F32 || !type_is_static(w->type) || type_is_empty(w->type) ||
-            type_is_empty(x->type) || target_lanes(l->context->target, E_F32) == 1 ||
-            (target_vector_registers(l->context->target) <= FEW_REGISTERS &&
-             dim_bound(l->m, x->type->dims[0]) >= DECODED_ONCE_ROWS && op_is_static(op)) ||
-            op_accumulator(op) != E_F32 || op_result(op)->type->element != E_F32 ||
-            !has_dims(op, "contract_a", inner, 3) || !has_dims(op, "contract_b", inner, 3) ||
-            !find_decoded(l, w, &d))
+        struct block_product p;
+        int64_t zero;
+        if (target_lanes(l->context->target, E_F32) == 1 || !block_product_find(op, &p) ||
+            type_is_empty(p.x->type) || type_is_empty(op_operand(op, 1)->type) ||
+            decodes_once(l, op) || !find_scales(l, &p) || !find_bytes(&p) ||
+            !find_zeros(l, &p, &zero))
                 return false;
-        const int64_t outputs = type_extent(w->type, 0), blocks = type_extent(w->type, 1),
-                      bytes = type_extent(w->type, 3), all = blocks * bytes * (8 / d.bits);
-        const dim_t of_block[] = { dim_of(outputs), dim_of(blocks), dim_of(1), dim_of(1) };
+        const dim_t of_block[] = { dim_of(p.w.outputs), dim_of(p.w.blocks), dim_of(1), dim_of(1) };
+        const dim_t bytes[] = { of_block[0], of_block[1], dim_of(p.w.bytes), dim_of(1), dim_of(1) };
+        const dim_t rows[] = { dim_of(1), dim_of(1), p.x->type->dims[0], dim_of(p.w.inner) };
         struct value *operands[COUNT] = { NULL };
-        operands[X] = layout_reshape(
-                &l->b, x, 4, (dim_t[]){ dim_of(1), dim_of(1), x->type->dims[0], dim_of(all) });
-        operands[W] = layout_reshape(
-                &l->b, d.bytes, 5,
-                (dim_t[]){ dim_of(outputs), dim_of(blocks), dim_of(bytes), dim_of(1), dim_of(1) });
-        operands[SCALES] = layout_reshape(&l->b, d.scales, 4, of_block);
-        operands[ZEROS] = d.zeros ? layout_reshape(&l->b, d.zeros, 4, of_block) : NULL;
+        operands[X] = layout_reshape(&l->b, p.x, 4, rows);
+        operands[W] = layout_reshape(&l->b, p.w.numbers, 5, bytes);
+        operands[SCALES] = layout_reshape(&l->b, p.w.scales, 4, of_block);
+        operands[ZEROS] = p.w.zeros ? layout_reshape(&l->b, p.w.zeros, 4, of_block) : NULL;
         struct attr *attrs = attrs_new(l->m, OP_dot_blocks);
-        attr_set(attrs, OP_dot_blocks, "outputs", outputs);
-        attr_set(attrs, OP_dot_blocks, "zero", d.zero);
+        attr_set(attrs, OP_dot_blocks, "outputs", p.w.outputs);
+        attr_set(attrs, OP_dot_blocks, "zero", zero);
         struct value *y = value_build(&l->b, OP_dot_blocks, operands, COUNT, attrs, NULL);
         return y && build_packed(l, y->op, op_result(op), 0);
 }

@@ -147,6 +147,9 @@ struct value *layout_blocked_as(struct layout *l, struct value *v, bool last);
 
 /* Makes contractions of integers contractions of floats, where these are exact. */
 void layout_whole(struct layout *l, struct region *region);
+/* Is v converted to integers? Then it has whole numbers, which sums of products make exactly, and
+ * other algorithms would round. */
+bool layout_becomes_whole(const struct value *v);
 /* Returns the constant that v is, where it only decodes integer constants; else v. */
 struct value *layout_decoded(struct layout *l, struct value *v);
 /* Returns weights of f32 as they are stored, where the target multiplies f32 by such elements: the

@@ -46,6 +46,15 @@ static struct value *decoded(struct builder *b, struct value *v, int depth)
         return y && value_is_constant(y) ? y : NULL;
 }
 
+bool layout_becomes_whole(const struct value *v)
+{
+        for (const struct use *u = v->uses; u; u = u->next)
+                if (u->user->code == OP_cast &&
+                    element_is_integer(op_result(u->user)->type->element))
+                        return true;
+        return false;
+}
+
 struct value *layout_decoded(struct layout *l, struct value *v)
 {
         struct pass_context context = *l->context;

@@ -29,20 +29,10 @@ enum {
                                          * may slow down. */
         TAPS_LEAST = 16,                /* Smaller windows are Winograd's, or too few products. */
         SIZES_MAX = 160,                /* Extents of blocks that are tried. */
-        PIECES_MOST = 8 /* A block is made of at most so many pieces. */
+        PIECES_MOST = 8                 /* A block is made of at most so many pieces. */
 };
 
 /* ---- which convolutions ---- */
-
-/* Is v converted to integers? */
-static bool is_whole(const struct value *v)
-{
-        for (const struct use *u = v->uses; u; u = u->next)
-                if (u->user->code == OP_cast &&
-                    element_is_integer(op_result(u->user)->type->element))
-                        return true;
-        return false;
-}
 
 static bool find_spectral(const struct layout *l, struct op *op, struct spectral *s)
 {
@@ -55,7 +45,7 @@ static bool find_spectral(const struct layout *l, struct op *op, struct spectral
             !value_is_constant(s->w) || s->w->constant->kind != CONSTANT_DENSE ||
             x->element != E_F32 || w->element != E_F32 || y->element != E_F32 ||
             !op_all_ones(op, "strides") || !op_all_ones(op, "input_dilations") ||
-            is_whole(op_result(op)))
+            layout_becomes_whole(op_result(op)))
                 return false;
         int64_t taps = 1;
         for (int d = 0; d < s->dims; d++)
@@ -424,11 +414,7 @@ static bool transform(struct layout *l, struct op *op)
         const double cycles = choose_sizes(l, &s);
         if (cycles < 0 || cycles * 100 >= direct_cycles(l, &s) * GAIN_PERCENT)
                 return true;
-        l->b = (struct builder){ .m = l->m,
-                                 .region = op->region,
-                                 .before = op,
-                                 .location = op->location,
-                                 .diag = l->b.diag };
+        l->b = builder_before(op, l->b.diag);
         struct value *x = spectrum_of_blocks(l, &s);
         x = s.channels == 1 ? separate_products(l, &s, x) : products(l, &s, x);
         struct value *y = out_of_blocks(l, &s, x);

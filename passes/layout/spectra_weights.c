@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { WINDOWS = 32 }; /* This many windows are transformed side by side. */
+enum { WINDOWS = 32 };                  /* This many windows are transformed side by side. */
 
 /* Reads windows first to first + count - 1 of w <.. x rows x columns>, side by side, where row r of
  * the dilated window is taken, into `size` columns. */
@@ -22,22 +22,19 @@ static void read_row(const struct spectral *s, int64_t first, int64_t count, int
                                 (double)w[(first + i) * taps + row * columns + j];
 }
 
-/* Where one window's frequency goes: its real part; the imaginary one lies `apart` behind. */
-struct target_place {
-        float *at;
-        int64_t apart;
-};
+/* The real part of a window's frequency is stored at `at`, the imaginary one `apart` behind it. */
+struct place { float *at; int64_t apart; };
 
-static struct target_place place_of(const struct spectral *s, float *const data[2], int64_t window,
-                                    int64_t frequency, int64_t frequencies)
+static struct place place_of(const struct spectral *s, float *const data[2], int64_t window,
+                             int64_t frequency, int64_t frequencies)
 {
         const int64_t output = window / s->channels % s->outputs, channel = window % s->channels,
                       group = window / s->channels / s->outputs;
         if (s->channels == 1)
-                return (struct target_place){ data[0] + window * frequencies + frequency,
-                                              data[1] - data[0] };
+                return (struct place){ data[0] + window * frequencies + frequency,
+                                       data[1] - data[0] };
         const int64_t row = (frequency * s->groups + group) * s->channels + channel;
-        return (struct target_place){ data[0] + row * 2 * s->outputs + output, s->outputs };
+        return (struct place){ data[0] + row * 2 * s->outputs + output, s->outputs };
 }
 
 /* Stores a line of frequencies, of which `kept` count, of the windows side by side. */
@@ -47,7 +44,7 @@ static void store_line(const struct spectral *s, float *const data[2], int64_t f
 {
         for (int64_t k = 0; k < kept; k++)
                 for (int64_t i = 0; i < count; i++) {
-                        const struct target_place p =
+                        const struct place p =
                                 place_of(s, data, first + i, from + k * step, frequencies);
                         p.at[0] = (float)y[k * WINDOWS + i];
                         p.at[p.apart] = (float)-y[(size + k) * WINDOWS + i];

@@ -18,6 +18,7 @@
 #include "cost/winograd_cost.h"
 #include "ir/tensor/relation.h"
 #include "ir/tensor/winograd_tiles.h"
+#include "passes/layout/layout.h"
 #include "passes/layout/winograd.h"
 #include "schedule/book.h"
 #include "schedule/schedule_choice.h"
@@ -131,17 +132,6 @@ static struct value *extend(struct builder *b, struct value *x, dim_t rows, dim_
 
 /* ---- the pass ---- */
 
-/* Is v converted to integers? Then it has whole numbers, which are exact without Winograd's
- * algorithm, and should stay so. */
-static bool is_whole(const struct value *v)
-{
-        for (const struct use *u = v->uses; u; u = u->next)
-                if (u->user->code == OP_cast &&
-                    element_is_integer(op_result(u->user)->type->element))
-                        return true;
-        return false;
-}
-
 static bool can_be_tiled(const struct op *op, const struct target *target)
 {
         const struct op *owner = op->region->owner;
@@ -155,7 +145,7 @@ static bool can_be_tiled(const struct op *op, const struct target *target)
                y->type->element == E_F32 && value_is_constant(w) &&
                type_extent(x->type, 4) % line == 0 && op_int(op, "block") % line == 0 &&
                line % BATCH == 0 && packed_panel(x->type, w->type) % line == 0 &&
-               op_int(op, "groups") == 1 && !is_whole(y) && op_all_ones(op, "strides") &&
+               op_int(op, "groups") == 1 && !layout_becomes_whole(y) && op_all_ones(op, "strides") &&
                op_all_ones(op, "dilations") && !type_is_empty(y->type);
 }
 
