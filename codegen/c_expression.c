@@ -188,6 +188,19 @@ static bool is_safe_shift(const struct loop_expr *e)
                e->literal.u < 8 * (uint64_t)element_info[element_of(e)].bytes;
 }
 
+/* Prints an operator in front of its operand, so that no two signs meet. */
+static void put_signed(struct c_writer *w, const char *operator, const struct loop_expr *a,
+                       bool cast_narrow)
+{
+        c_put(w, "%s", operator);
+        const size_t start = w->line.length;
+        put_wide(w, a, C_UNARY, cast_narrow);
+        if (w->line.data[start] == '-') {
+                c_insert(w, start, "(");
+                c_put(w, ")");
+        }
+}
+
 static struct c_shape put_arithmetic(struct c_writer *w, const struct loop_expr *e)
 {
         static const enum c_helper signed_helper[] = {
@@ -221,16 +234,11 @@ static struct c_shape put_arithmetic(struct c_writer *w, const struct loop_expr 
                 if (e->op == LOOP_MUL && w->dialect->is_device)
                         return put_call(w, t == E_F32 ? "__fmul_rn" : "__dmul_rn", e, 2);
         }
+        /* Checkers take 0 - x for an operation without effect. */
         const bool negates = e->op == LOOP_SUB && t == E_INDEX && e->args[0]->op == LOOP_LITERAL &&
                              !e->args[0]->literal.i;
         if (negates) {
-                c_put(w, "-");
-                const size_t start = w->line.length;
-                c_operand(w, e->args[1], C_UNARY);
-                if (w->line.data[start] == '-') {
-                        c_insert(w, start, "(");
-                        c_put(w, ")");
-                }
+                put_signed(w, "-", e->args[1], is_wide(t));
                 return shape(C_UNARY);
         }
         if (plain)
@@ -252,13 +260,7 @@ static struct c_shape put_unary(struct c_writer *w, const struct loop_expr *e)
                 return put_helper(w, HELPER_NEG, e);
         w->computes_floats |= class_of(e) == CLASS_FLOAT;
         bool is_not = t == E_BOOL;
-        c_put(w, "%s", e->op == LOOP_NEG ? "-" : is_not ? "!" : "~");
-        size_t start = w->line.length;
-        put_wide(w, a, C_UNARY, is_wide(t));
-        if (w->line.data[start] == '-') {
-                c_insert(w, start, "(");
-                c_put(w, ")");
-        }
+        put_signed(w, e->op == LOOP_NEG ? "-" : is_not ? "!" : "~", a, is_wide(t));
         return shape(is_not ? C_NOT : C_UNARY);
 }
 

@@ -205,22 +205,25 @@ static void load_centers(struct tile *t, struct loop_expr *at)
                                                       emit_number(s->e, E_F32, b->zero));
 }
 
+/* Adds the sum of one position and vector, as floats, times the block's scale, to its total. */
+static void add_total(struct tile *t, int i, int j, struct loop_expr *sum, struct loop_expr *scale)
+{
+        struct kernel_state *s = &t->b->s;
+        struct loop_expr *total = loop_tile_entry(s->arena, t->totals, i, j);
+        state_set(s, t->totals, i, j,
+                  s->has_fma ? loop_op(s->arena, LOOP_FMA, sum, scale, total)
+                             : plus(s->e, total, emit_op(s->e, LOOP_MUL, sum, scale)));
+}
+
 /* Adds the sums of a block of floats to the totals. */
 static void add_float_sums(struct tile *t, struct loop_expr *at)
 {
-        struct blocks *b = t->b;
-        struct kernel_state *s = &b->s;
-        struct emit *e = s->e;
+        struct kernel_state *s = &t->b->s;
         for (int j = 0; j < t->vectors; j++) {
                 struct loop_expr *scale =
-                        state_load(s, "scale", b->scales, at, j * s->lanes, s->lanes);
-                for (int i = 0; i < t->positions; i++) {
-                        struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, i, j),
-                                         *total = loop_tile_entry(s->arena, t->totals, i, j);
-                        state_set(s, t->totals, i, j,
-                                  s->has_fma ? loop_op(s->arena, LOOP_FMA, sum, scale, total)
-                                             : plus(e, total, emit_op(e, LOOP_MUL, sum, scale)));
-                }
+                        state_load(s, "scale", t->b->scales, at, j * s->lanes, s->lanes);
+                for (int i = 0; i < t->positions; i++)
+                        add_total(t, i, j, loop_tile_entry(s->arena, t->sums, i, j), scale);
         }
 }
 
@@ -247,15 +250,11 @@ static void add_sums(struct tile *t, struct loop_expr *block, struct loop_expr *
                                                                       of_row(t, b->sums, block, i)))
                                                 : NULL;
                 for (int j = 0; j < t->vectors; j++) {
-                        struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, i, j),
-                                         *total = loop_tile_entry(s->arena, t->totals, i, j);
+                        struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, i, j);
                         if (row)
                                 sum = minus(e, sum, emit_op(e, LOOP_MUL, zeros[j], row));
-                        sum = loop_cast(s->arena, E_F32, sum);
-                        struct loop_expr *scale = emit_op(e, LOOP_MUL, step, scales[j]);
-                        state_set(s, t->totals, i, j,
-                                  s->has_fma ? loop_op(s->arena, LOOP_FMA, sum, scale, total)
-                                             : plus(e, total, emit_op(e, LOOP_MUL, sum, scale)));
+                        add_total(t, i, j, loop_cast(s->arena, E_F32, sum),
+                                  emit_op(e, LOOP_MUL, step, scales[j]));
                 }
         }
 }

@@ -13,7 +13,7 @@ enum {
         LINES = 16,                     /* So many lines are transformed at a time, */
         LINE_SHORT = 256,               /* of those that lie one behind the other if they have
                                          * fewer elements than this, */
-        LINES_MOST = 1 << 17 /* and no more elements together than this. */
+        LINES_MOST = 1 << 17            /* and no more elements together than this. */
 };
 
 /* Where the elements that an axis transforms lie: a value, or memory between two axes. */
@@ -38,8 +38,8 @@ struct lines {
         int64_t count;                  /* So many lines lie side by side in the buffers. */
         bool along_inner;               /* They are neighbours in dimensions behind the axis; or in
                                          * those before it. */
-        struct loop_expr *before, *behind; /* So many lines are there, before the axis and
-                                                   * behind it. */
+        struct loop_expr *before, *behind; /* So many lines are there, before the axis and behind
+                                            * it. */
         bool is_real;                   /* The imaginary parts in `at` are 0, and not there. */
         bool is_apart;                  /* Lines that are transformed together have buffers of
                                          * their own, so that others may be at the same time. */

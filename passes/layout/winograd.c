@@ -145,8 +145,9 @@ static bool can_be_tiled(const struct op *op, const struct target *target)
                y->type->element == E_F32 && value_is_constant(w) &&
                type_extent(x->type, 4) % line == 0 && op_int(op, "block") % line == 0 &&
                line % BATCH == 0 && packed_panel(x->type, w->type) % line == 0 &&
-               op_int(op, "groups") == 1 && !layout_becomes_whole(y) && op_all_ones(op, "strides") &&
-               op_all_ones(op, "dilations") && !type_is_empty(y->type);
+               op_int(op, "groups") == 1 && !layout_becomes_whole(y) &&
+               op_all_ones(op, "strides") && op_all_ones(op, "dilations") &&
+               !type_is_empty(y->type);
 }
 
 static bool replace(struct op *op, const struct winograd *f, const struct pass_context *context)
