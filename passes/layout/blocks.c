@@ -170,8 +170,8 @@ static bool find_zeros(struct layout *l, struct block_product *p, int64_t *of_al
 }
 
 /* From so many rows on, decoding all weights once takes less time where registers hold few sums
- * and totals (128 rows by 768 x 3072 and back: 13.9 ms to 16.1 with 16 registers; 16 rows 4.1 to
- * 2.5). */
+ * and totals (128 rows by 768 x 3072 and back: 13.4 ms to 16.1 with 16 registers; 16 rows 2.9 to
+ * 2.4). */
 enum { DECODED_ONCE_ROWS = 64, FEW_REGISTERS = 16 };
 
 static bool decodes_once(const struct layout *l, const struct op *op)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Times small networks of kinds that the zoo lacks, beside onnxruntime: docs/measurements/kinds.md.
 
-    build/venv/bin/python test/bench/kinds.py [--dnncc=PATH,..] [--target=T] [--rounds=N] [KIND..]
+    build/venv/bin/python test/bench/kinds.py [--dnncc=PATH,..] [--target=T] [--options=..] [--rounds=N] [KIND..]
 
 Several compilers are timed in turns, so that a change is measured in one run. A figure is the least of all rounds, of one thread.
 """
@@ -183,9 +183,38 @@ def windows_of_31(g):
     return [1, 64, 56, 56], g.op("Conv", "x", g.normal(64, 64, 31, 31), pads=[15] * 4)
 
 
-def dnncc_time(dnncc, target, model):
+def layer(g, x, inputs, outputs):
+    return g.op("MatMul", x, g.normal(inputs, outputs, scale=inputs ** -0.5))
+
+
+def rows_of(inputs):
+    def network(g):
+        return [197, inputs], layer(g, "x", inputs, 768)
+    network.__name__ = f"rows_of_{inputs}"
+    network.__doc__ = f"a dense layer of 197 rows, {inputs} inputs and 768 outputs"
+    return network
+
+
+def layers_of(rows):
+    def network(g):
+        x = "x"
+        for _ in range(6 if rows == 1 else 1):            # One row reads more weights than a cache has.
+            x = layer(g, g.op("Relu", layer(g, x, 768, 3072)), 3072, 768)
+        return [rows, 768], x
+    network.__name__ = f"layers_of_{rows}_rows"
+    network.__doc__ = f"dense layers of 768, 3,072 and 768 units, {rows} rows"
+    return network
+
+
+for count in 1024, 1536, 2048, 3072, 4096:
+    kind(rows_of(count))
+for count in 1, 4, 16, 128:
+    kind(layers_of(count))
+
+
+def dnncc_time(dnncc, target, options, model):
     """milliseconds of the 5th percentile of the runs that --bench measured"""
-    done = subprocess.run([dnncc, model, f"--target={target}", "--weights=file", "--bench=1", "-o", model.with_suffix(".c")], capture_output=True, text=True)
+    done = subprocess.run([dnncc, model, f"--target={target}", *options, "--weights=file", "--bench=1", "-o", model.with_suffix(".c")], capture_output=True, text=True)
     found = re.search(r"median +([\d.]+) (us|ms|s) +p5 ([\d.]+) (us|ms|s)", done.stdout + done.stderr)
     if not found:
         raise SystemExit(done.stderr)
@@ -209,6 +238,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dnncc", default=str(HERE.parents[1] / "build" / "dnncc"))
     parser.add_argument("--target", default="native")
+    parser.add_argument("--options", default="", help="others for dnncc, as in --options=--quantize-weights=s4")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("kinds", nargs="*", metavar="KIND", choices=[[], *KINDS], help=", ".join(KINDS))
     options = parser.parse_args()
@@ -218,7 +248,7 @@ def main():
             model, g = pathlib.Path(folder) / f"{name}.onnx", Network()
             shape, y = KINDS[name](g)
             g.save(model, shape, y)
-            rounds = [[*(dnncc_time(d, options.target, model) for d in compilers), peer_time(model, shape)] for _ in range(options.rounds)]
+            rounds = [[*(dnncc_time(d, options.target, options.options.split(), model) for d in compilers), peer_time(model, shape)] for _ in range(options.rounds)]
             *ours, peer = (min(times) for times in zip(*rounds))
             print(f"{name:28}", " ".join(f"{ms:9.3f} ms ({peer / ms:.2f})" for ms in ours), f" onnxruntime {peer:.3f} ms", flush=True)
 
