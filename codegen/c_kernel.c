@@ -461,8 +461,7 @@ void c_unused(struct c_writer *w, const struct loop_function *f, int scalars)
                         c_line(w, "(void)%s;", c_name(w, f->scalars[i])->text);
 }
 
-/* Prints pointers to the constants that the kernel names itself, where it uses them. */
-static void put_inside(struct c_writer *w, const struct loop_function *f)
+void c_put_inside(struct c_writer *w, const struct loop_function *f)
 {
         for (int i = 0; i < f->buffer_count; i++) {
                 const struct loop_buffer *constant = c_inside(w, f, i), *b = f->buffers[i];
@@ -485,7 +484,7 @@ void c_body(struct c_writer *w, struct loop_function *f, const char *last)
         c_line(w, "{");
         w->indent = 1;
         c_unused(w, f, f->scalar_count);
-        put_inside(w, f);
+        c_put_inside(w, f);
         if (body.length)
                 text_add_bytes(w->out, body.data, body.length);
         if (last)

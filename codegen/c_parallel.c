@@ -313,6 +313,8 @@ static void put_ordered_function(struct c_writer *w, const struct task *task,
         c_put(w, "static KERNEL %svoid %s(", c_attribute(w), task->name);
         for (int i = 0; i < task->function->buffer_count; i++) {
                 const struct loop_buffer *b = task->function->buffers[i];
+                if (c_inside(w, task->function, i))
+                        continue;
                 c_put(w, "%s%s%s," C_SOFT, pointer_type(w, b),
                       b->alias_class ? "" : w->dialect->restricted, c_name(w, b)->text);
         }
@@ -324,6 +326,7 @@ static void put_ordered_function(struct c_writer *w, const struct task *task,
         c_line(w, "{");
         w->indent = 1;
         c_unused(w, task->function, task->scalars);
+        c_put_inside(w, task->function);
         w->indent = 0;
         text_add_bytes(w->out, body->data, body->length);
         c_line(w, "}");
@@ -375,7 +378,8 @@ static void launch_in_order(struct c_writer *w, const struct loop_stmt *s)
         define_ordered(w, &task);
         c_put(w, "%s(", task.name);
         for (int i = 0; i < s->function->buffer_count; i++)
-                c_put(w, "%s," C_SOFT, c_use(w, s->buffers[i]));
+                if (!c_inside(w, s->function, i))
+                        c_put(w, "%s," C_SOFT, c_use(w, s->buffers[i]));
         for (int i = 0; i < task.scalars; i++) {
                 c_expression(w, s->scalars[i]);
                 c_put(w, "," C_SOFT);

@@ -434,6 +434,8 @@ struct loop_buffer *c_inside(struct c_writer *w, const struct loop_function *f, 
 /* Prints (void) statements for parameters that f's text, printed before, does not mention, for the
  * first `scalars` scalars. */
 void c_unused(struct c_writer *w, const struct loop_function *f, int scalars);
+/* Prints pointers to the constants that f names itself, where it uses them. */
+void c_put_inside(struct c_writer *w, const struct loop_function *f);
 void c_kernel_comment(struct c_writer *w, const struct loop_function *f);
 /* Appends the parameters to the line. */
 void c_parameters(struct c_writer *w, const struct loop_function *f);

@@ -8,8 +8,9 @@
 #include "codegen/inside.h"
 #include "ir/target/target.h"
 
-/* The stack is bytes + words * (bytes of a pointer). */
-struct footprint { int64_t code, stack_bytes, stack_words; };
+/* The stack is bytes + words * (bytes of a pointer); library_words are those of what compilers call
+ * from the deepest function, and no part of stack_words. */
+struct footprint { int64_t code, stack_bytes, stack_words, library_words; };
 
 /* A program that is printed for a target. inside: which kernels may name constants themselves;
  * NULL: none. */

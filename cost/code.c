@@ -322,7 +322,8 @@ static double cost_of_sampled(const struct code *c, const struct loop_stmt *s, i
                               int64_t count, int64_t most, int depth)
 {
         double inside = 0, ends = 0;
-        const int64_t samples = count - 2 < most ? count - 2 : most;
+        const int64_t between = count > 2 ? count - 2 : 0,
+                      samples = between < most ? between : most;
         for (int64_t i = 0; i < samples + (count > 1 ? 2 : 1); i++) {
                 const int64_t at = !i ? 0 : i == samples + 1 ? count - 1
                                                              : 1 + (i - 1) * (count - 2) / samples;
@@ -394,13 +395,40 @@ static double cost_of_iterations(const struct code *c, double iterations,
         return iterations * (iteration_of(c) + cost_of_block(c, body, depth));
 }
 
+/* Copies the bounds of the variables of a launch's range to those of its task. */
+struct launched { const struct loop_bounds *kernel; struct loop_bounds *task; };
+
+static void keep_bounds(struct loop_expr *e, void *context)
+{
+        const struct launched *l = context;
+        if (e->op == LOOP_VARIABLE)
+                loop_bounds_set(l->task, e->variable, loop_bounds_of(l->kernel, e));
+}
+
 /* Returns the cost of a loop around the task. */
 static double cost_of_launch(const struct code *c, const struct loop_stmt *s, int depth)
 {
         struct arena *scratch = arena_new();
         struct code inside = *c;
-        inside.bounds = loop_bounds_launched(scratch, c->bounds, s);
-        double cost = cost_of_iterations(&inside, trip(c, s), s->function->body, depth);
+        struct launched launched = { c->bounds, loop_bounds_launched(scratch, c->bounds, s) };
+        inside.bounds = launched.task;
+        double cost;
+        if (c->run && c->count != COUNT_CODE) {
+                const struct loop_function *task = s->function;
+                const struct loop_stmt loop = { .kind = STMT_FOR,
+                                                .variable = task->scalars[task->scalar_count - 1],
+                                                .a = s->a,
+                                                .b = s->b,
+                                                .step = s->step,
+                                                .body = task->body };
+                inside.run = launched.task;
+                loop_expr_walk(s->a, keep_bounds, &launched);
+                loop_expr_walk(s->b, keep_bounds, &launched);
+                cost = cost_of_loop(&inside, &loop, depth);
+        } else {
+                const double iterations = c->count == COUNT_CODE ? 1 : trip(c, s);
+                cost = cost_of_iterations(&inside, iterations, s->function->body, depth);
+        }
         arena_free(scratch);
         return cost;
 }

@@ -38,6 +38,7 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "ir/target/engine.h"
 #include "ir/target/schedule.h"
 #include "kernels/circular_pool.h"
 #include "kernels/circular_tiles.h"
@@ -673,12 +674,16 @@ bool circular_kernel(struct emit *e, const struct kernel_request *request,
         find_tiles(e, r, r->count - 1, request->region, buffer);
         if (r->before)
                 emit_if(e, emit_op_int(e, LOOP_GE, row, 0));
+        /* The pass outline makes functions of loops over rows. */
+        const bool loop = target_engine(e->options->target)->single_sums;
+        if (loop)
+                row = emit_for(e, "row", row, emit_op_int(e, LOOP_ADD, row, 1));
         write_row(e, last, r->pools ? NULL : buffer, image, row);
         if (r->pools) {
                 emit_read_circular(e, last->value, &last->at);
                 circular_pool_row(&r->pool, e, image, row);
         }
-        for (int open = 1 + (r->before > 0) + (r->patch > 0); open > 0; open--)
+        for (int open = 1 + loop + (r->before > 0) + (r->patch > 0); open > 0; open--)
                 emit_end(e);
         if (r->pools)
                 circular_pool_end(&r->pool, e, image, buffer);

@@ -200,6 +200,31 @@ static struct loop_expr *slot_start(struct kernel_state *s, struct loop_expr *ro
         return times(s->e, row, size);
 }
 
+/* Returns where the row of a window behind the one at `start` begins: rows go on at the front of
+ * the buffer. */
+static struct loop_expr *next_start(struct kernel_state *s, struct loop_expr *start)
+{
+        struct emit *e = s->e;
+        struct loop_expr *next = plus(e, start, number(e, s->row_window)),
+                         *size = number(e, s->slots->kept * s->slot);
+        return loop_op(s->arena, LOOP_SELECT, emit_op(e, LOOP_LT, next, size), next,
+                       minus(e, next, size));
+}
+
+/* Finds where each row of x begins that windows in this row read, if they are few. */
+static void find_starts(struct kernel_state *s)
+{
+        enum { ROWS_MOST = 4 };
+        const int64_t rows = s->spatial[0].window;
+        s->row_starts = NULL;
+        if (s->spatial_count != 2 || rows > ROWS_MOST)
+                return;
+        s->row_starts = arena_array(s->arena, (size_t)rows, sizeof *s->row_starts);
+        s->row_starts[0] = s->row_start;
+        for (int64_t i = 1; i < rows; i++)
+                s->row_starts[i] = emit_let(s->e, "x_row", next_start(s, s->row_starts[i - 1]));
+}
+
 /* Finds where the first row of x begins that windows in this row read. */
 static void find_start(struct kernel_state *s, struct loop_expr *row)
 {
@@ -210,6 +235,7 @@ static void find_start(struct kernel_state *s, struct loop_expr *row)
         struct loop_expr *first = plus(e, times(e, row, strides[0]), number(e, s->slot_first));
         s->row_start = emit_let(e, "x_row", slot_start(s, first, s->slots, rows, s->slot));
         s->row_window = dilations[0] * s->slot;
+        find_starts(s);
 }
 
 static void fill(struct kernel_state *s, struct loop_expr *at, int64_t count)

@@ -74,6 +74,9 @@ struct kernel_state {
         const struct emit_circular *slots;
         int64_t slot, slot_first, row_window;
         struct loop_expr *row_start;
+        /* [spatial[0].window], where each row of the window begins, for windows of few rows; NULL:
+         * they follow from row_start. */
+        struct loop_expr **row_starts;
         bool decoded;                   /* The strips hold words as the multiply decodes them: an
                                          * element of xs is a word, and steps count these. */
         int rank;                       /* x and y have this rank. */

@@ -18,9 +18,19 @@
  * is to the task what it is to the kernel: access and alias class stay.
  *
  * Exact to the bit. With one thread, or fewer than two iterations, the loop stays, and runs as a
- * plain one. */
+ * plain one.
+ *
+ * Where sums have general registers, of which there are few, a kernel that passes rows on through
+ * circular buffers has a function for the rows of each buffer, which it launches in order: C
+ * compilers give registers in a function as a whole, and what one nest of loops needs they spill in
+ * the others.
+ *
+ *     for %row = %made to %end {                ->      launch @conv_task(%x, %y; %made to %end) in order
+ *       ..
+ *     } */
 #include <string.h>
 
+#include "ir/target/engine.h"
 #include "passes/outline.h"
 #include "passes/pass.h"
 
@@ -176,6 +186,31 @@ static bool is_plain(const struct loop_stmt *s)
                (to <= from || (uint64_t)to - (uint64_t)from <= (uint64_t)s->step);
 }
 
+/* What is in the body of a loop: the variables of its own, how many statements and loops, and
+ * whether it can be no function. */
+struct body { struct map *own; int statements, loops; bool leaves; };
+
+static void find_body(struct loop_stmt *s, void *context)
+{
+        struct body *body = context;
+        body->statements++;
+        body->loops += s->kind == STMT_FOR || s->kind == STMT_WHILE;
+        if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR)
+                map_set(body->own, (const char *)&s->variable, sizeof s->variable, body);
+        body->leaves |= loop_fails(s) || s->kind == STMT_LAUNCH ||
+                        (s->kind == STMT_SET &&
+                         !map_get(body->own, (const char *)&s->variable, sizeof s->variable));
+}
+
+int outline_statements(const struct loop_stmt *loop)
+{
+        struct arena *scratch = arena_new();
+        struct body body = { .own = map_new(scratch) };
+        loop_block_walk(loop->body, find_body, NULL, &body);
+        arena_free(scratch);
+        return body.loops && !body.leaves ? body.statements : 0;
+}
+
 struct loop_function *outline_loop(struct loop_program *p, const struct loop_function *kernel,
                                    struct loop_stmt *s)
 {
@@ -218,13 +253,72 @@ static int outline_block(struct loop_program *p, const struct loop_function *ker
         return count;
 }
 
+/* ---- rows of circular buffers ---- */
+
+/* Does the loop go on from where a variable says, as loops over missing rows do? */
+static bool goes_on(const struct loop_stmt *s)
+{
+        return s->kind == STMT_FOR && s->for_kind == FOR_SERIAL && s->a->op == LOOP_VARIABLE &&
+               s->a->variable->kind != VARIABLE_LET;
+}
+
+/* Is it enough work for a function of its own? */
+static bool is_nest(const struct loop_stmt *s)
+{
+        enum { STATEMENTS_LEAST = 40 };
+        return goes_on(s) && outline_statements(s) >= STATEMENTS_LEAST;
+}
+
+/* Finds the loops over rows in a block, outermost ones. */
+static void find_nests(struct arena *scratch, struct loop_block *block, struct loop_stmt ***nests,
+                       int *count)
+{
+        for (struct loop_stmt *s = block ? block->first : NULL; s; s = s->next) {
+                if (is_nest(s)) {
+                        ARENA_GROW(scratch, *nests, *count);
+                        (*nests)[(*count)++] = s;
+                } else {
+                        find_nests(scratch, s->body, nests, count);
+                        find_nests(scratch, s->other, nests, count);
+                }
+        }
+}
+
+/* Outlines the loops over rows of a kernel that has several; tasks go in front of the kernel, where
+ * `at` points. */
+static int outline_rows(struct loop_program *p, const struct loop_function *kernel,
+                        struct loop_function ***at)
+{
+        struct arena *scratch = arena_new();
+        struct loop_stmt **nests = NULL;
+        int count = 0;
+        find_nests(scratch, kernel->body, &nests, &count);
+        count = count > 1 ? count : 0;
+        for (int i = 0; i < count; i++) {
+                struct loop_function *task = outline_loop(p, kernel, nests[i]);
+                nests[i]->in_order = true;
+                task->next = **at;
+                **at = task;
+                *at = &task->next;
+        }
+        arena_free(scratch);
+        return count;
+}
+
 int pass_outline(struct loop_program *p, struct pass_context *context)
 {
+        const bool rows = target_engine(context->target)->single_sums;
         int count = 0;
-        if (context->threads < 2)
+        if (context->threads < 2 && !rows)
                 return 0;
-        for (struct loop_function **at = &p->kernels; *at; at = &(*at)->next)
-                if ((*at)->kind == FUNCTION_KERNEL)
-                        count += outline_block(p, *at, (*at)->body, &at);
+        for (struct loop_function **at = &p->kernels; *at; at = &(*at)->next) {
+                const struct loop_function *kernel = *at;
+                if (kernel->kind != FUNCTION_KERNEL)
+                        continue;
+                if (context->threads > 1)
+                        count += outline_block(p, kernel, kernel->body, &at);
+                if (rows)
+                        count += outline_rows(p, kernel, &at);
+        }
         return count;
 }

@@ -387,28 +387,11 @@ static void end_loop(const struct suspending *c, struct sequence *q, struct loop
                 end_item(c, q, write_ending(c, body, q->ending));
 }
 
-struct body { struct map *own; bool loops, leaves; };
-
-static void find_own(struct loop_stmt *s, void *context)
-{
-        struct body *body = context;
-        body->loops |= s->kind == STMT_FOR || s->kind == STMT_WHILE;
-        if (s->kind == STMT_FOR || s->kind == STMT_LET || s->kind == STMT_VAR)
-                map_set(body->own, (const char *)&s->variable, sizeof s->variable, body);
-        body->leaves |= loop_fails(s) || s->kind == STMT_LAUNCH ||
-                        (s->kind == STMT_SET &&
-                         !map_get(body->own, (const char *)&s->variable, sizeof s->variable));
-}
-
 /* Makes a loop around others a function of its own: beside what knows where to stop, its values
  * would have fewer registers. */
 static void write_apart(struct suspending *c, struct loop_stmt *loop)
 {
-        struct arena *scratch = arena_new();
-        struct body body = { map_new(scratch), false, false };
-        loop_block_walk(loop->body, find_own, NULL, &body);
-        arena_free(scratch);
-        if (!body.loops || body.leaves)
+        if (!outline_statements(loop))
                 return;
         struct loop_function *task = outline_loop(c->program, c->kernel, loop);
         loop->in_order = true;

@@ -40,6 +40,7 @@ static const struct multiply multiplies[] = { SINGLE("muls", I8, I8, 3),
 
 static const struct rates rates = { FIRMWARE_RATES,
                                     .packed_word = .01,
+                                    .lanes_window = 12,
                                     .code_long = 20,
                                     .code_float = 80,
                                     .code_signed = 2.5,
@@ -49,6 +50,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_load_wait = 1,
                                     .code_branch_wait = 2,
                                     .code_rows = .99,
+                                    .stack_function = 44,
                                     .scalar_registers = 7 };
 
 const struct target target_cortex_m0 = {

@@ -19,6 +19,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_load_wait = .5,
                                     .code_branch_wait = 1.5,
                                     .code_rows = 1.01,
+                                    .stack_function = 40,
                                     .scalar_registers = 13 };
 
 const struct target target_cortex_m3 = {

@@ -111,6 +111,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_load_wait = .5,
                                     .code_branch_wait = 1.5,
                                     .code_rows = 1.01,
+                                    .stack_function = 23,
                                     .scalar_registers = 13 };
 
 const struct target target_cortex_m4 = {
@@ -118,7 +119,7 @@ const struct target target_cortex_m4 = {
         .doc = "Cortex-M4: pairs of products (DSP extension)",
         .base = &target_cortex_m3,
         .rates = &rates,
-        .gcc_optimize = FIRMWARE_GCC FIRMWARE_GCC_THUMB,
+        .gcc_optimize = FIRMWARE_GCC FIRMWARE_GCC_THUMB ",no-tree-ter",
         .machine = "defined(__ARM_FEATURE_DSP) && defined(__thumb2__) && "
                    "!defined(__ARM_BIG_ENDIAN)",
         .compilers = "gcc or clang for Cortex-M4 (-mcpu=cortex-m4)",

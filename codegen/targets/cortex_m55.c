@@ -51,6 +51,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_load_wait = .5,
                                     .code_branch_wait = 1.5,
                                     .code_rows = .99,
+                                    .stack_function = 28,
                                     .scalar_registers = 13 };
 
 /* ---- four lanes, of channels that are computed apart ---- */
@@ -117,6 +118,7 @@ const struct target target_cortex_m55 = {
         .portable = portable,
         .wide = &wide,
         .flushes = true,
+        .keep = "w",
         .multiplies = multiplies,
         C_SPELLINGS(spellings),
 };

@@ -55,7 +55,8 @@
 /* gcc must not order loads in front of what uses them, nor sums in another way than they are
  * written: both take registers. Where products are added one by one it must leave what is loaded
  * where it is used, too (no-tree-ter): 36.3 M instructions of resnet8_int8 on RV32, 45.3 M without
- * it. Registers are then given best by priority, in a function as a whole: Cortex-M0 65.3 M
+ * it; Cortex-M4 3.47 M of dscnn_kws_int8 within 9,216 bytes, 4.09 M without it. Single products'
+ * registers are then given best by priority, in a function as a whole: Cortex-M0 65.3 M
  * instructions, 69.5 M without. */
 #define FIRMWARE_GCC "no-schedule-insns,no-ipa-cp,no-tree-reassoc"
 #define FIRMWARE_GCC_SINGLE FIRMWARE_GCC ",no-tree-ter,ira-region=one,ira-algorithm=priority"

@@ -16,6 +16,7 @@ static const struct rates rates = { FIRMWARE_RATES,
                                     .code_load_wait = .5,
                                     .code_branch_wait = 1,
                                     .code_rows = 1.01,
+                                    .stack_function = 46,
                                     .scalar_registers = 28 };
 
 const struct target target_riscv32 = {

@@ -14,6 +14,8 @@
  * is bound by the memory that x and the result lie in, so the loops read it in order: tasks,
  * images, outer spatial dimensions, blocks, rows of tiles, tiles, vectors of a block. */
 #include "engines/vector/vector_engine.h"
+
+#include "ir/target/engine.h"
 #include "kernels/kernel_state.h"
 #include "kernels/meeting.h"
 
@@ -28,6 +30,8 @@ struct lanes {
         struct loop_expr *w_at;         /* The block's weights begin at this index. */
         struct loop_expr **resident;    /* Registers hold the block's whole window; NULL: they do
                                          * not. */
+        struct loop_expr **starts;      /* Rows of the window begin at these indices of a circular
+                                         * buffer; NULL: they are equally far apart. */
         struct loop_variable *sums;     /* It holds the sums of the tile, [rows * columns][1]. */
         struct loop_buffer *first;      /* Sums start from this buffer, which has one number per
                                          * lane of each block; NULL: from zero. */
@@ -63,18 +67,25 @@ static void add_window(struct lanes *l, int rows, int columns, int window_rows, 
         int64_t across = (int64_t)rows * window_rows, along = (int64_t)columns * window_columns;
         struct meeting *ms = arena_array(s->arena, (size_t)(across + along), sizeof *ms),
                        *ns = ms + across;
-        int m_count = meetings_find(ms, rows, window_rows, row->x_step, row->x_window);
+        /* Rows in a circular buffer are those of one row of positions: none meet. */
+        int m_count = meetings_find(ms, rows, window_rows, row->x_step,
+                                    l->starts ? 1 : row->x_window);
         int n_count = meetings_find(ns, columns, window_columns, last->x_step, last->x_window);
         struct loop_expr **w = l->resident;
         if (!w) {
                 w = arena_array(s->arena, (size_t)window_rows * (size_t)window_columns, sizeof *w);
-                for (int i = 0; i < window_rows * window_columns && !s->schedule.wide; i++)
+                const bool late = target_engine(s->target)->single_sums &&
+                                  (s->schedule.wide || window_rows > 1);
+                for (int i = 0; i < window_rows * window_columns && !late; i++)
                         weight(l, w, i, w_at);
         }
         for (int m = 0, m_end; m < m_count; m = m_end) {
-                const bool open = s->spatial_count > 1 && !dim_is(row->x_pitch, 0) && ms[m].at;
+                const bool open = l->starts || (s->spatial_count > 1 &&
+                                                !dim_is(row->x_pitch, 0) && ms[m].at);
                 struct loop_expr *x_row = x_at;
-                if (open)
+                if (l->starts)
+                        x_row = emit_let(s->e, "xi", plus(s->e, x_at, l->starts[ms[m].offset]));
+                else if (open)
                         x_row = emit_let(s->e, "xi",
                                          plus(s->e, x_at, state_times(s, number(s->e, ms[m].at), 1,
                                                                       row->x_pitch)));
@@ -131,6 +142,17 @@ static void next_slot(struct kernel_state *s, struct loop_variable *slot)
                          minus(e, next, size)));
 }
 
+/* Is all of the window unrolled? Where sums have general registers, rows of a small one are
+ * unrolled where they lie in a circular buffer, too, since each begins at a place of its own. */
+static bool is_at_once(const struct lanes *l)
+{
+        enum { SMALL = 12 };
+        const struct kernel_state *s = &l->s;
+        const int64_t window = l->rows * l->columns;
+        const bool small = s->row_start && target_engine(s->target)->single_sums && window <= SMALL;
+        return (s->schedule.unroll >= window || small) && (!s->row_start || s->row_starts);
+}
+
 static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_at,
                     struct loop_expr *w_at)
 {
@@ -138,7 +160,7 @@ static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_
         struct emit *e = s->e;
         struct loop_variable *slot = NULL;
         int opened = 0, count = s->spatial_count;
-        bool at_once = s->schedule.unroll >= l->rows * l->columns && !s->row_start;
+        const bool at_once = is_at_once(l);
         int64_t w_step = l->outer * l->rows * l->columns * l->depth;
         for (int d = 0; d + 1 < count && !(at_once && d == count - 2); d++, opened++) {
                 const struct spatial *dimension = &s->spatial[d];
@@ -158,6 +180,7 @@ static void add_all(struct lanes *l, int rows, int columns, struct loop_expr *x_
         }
         if (at_once && s->schedule.wide)
                 w_at = emit_let(e, "wi", w_at);
+        l->starts = at_once ? s->row_starts : NULL;
         if (at_once)
                 add_window(l, rows, columns, (int)l->rows, (int)l->columns, x_at, w_at);
         else
@@ -222,7 +245,7 @@ static bool write_blocks(struct kernel_state *s, struct loop_expr *from, struct 
         l->w_at = emit_let(e, "w_at", times(e, l->block, l->outer * window * l->depth));
         l->resident = NULL;
         if (s->schedule.unroll >= window && l->outer == 1 && l->depth == s->lanes &&
-            !s->schedule.wide && !s->row_start) {
+            !s->schedule.wide && (!s->row_start || s->row_starts)) {
                 struct loop_expr **w = arena_array(s->arena, (size_t)window, sizeof *w);
                 for (int i = 0; i < window; i++)
                         w[i] = load(s, "w", s->ws, l->w_at, i * l->depth, s->lanes);

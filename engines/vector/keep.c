@@ -18,6 +18,13 @@
  * otherwise compilers would load what depends on it alone (a bias) before the loops around the
  * sums, and keep it in registers that the sums need.
  *
+ *     for %panel = 0 to 32 {                          var %x_at : index = %row * 320
+ *       let %x_at : index = %row * 320         ->     keep %x_at
+ *
+ * Where sums have general registers and words are vectors, of which there are few, loads at a place
+ * that is the same in all iterations would be made once in front of the loop, and what they give
+ * would move to the stack and back.
+ *
  * The pass is for targets whose compilers are known to need it (target_keep). Exact: `keep` has no
  * effect on values. */
 #include "passes/pass.h"
@@ -28,6 +35,7 @@ struct keeping {
                                          * uses it last. */
         struct loop_stmt *now;
         int count;
+        int registers;                  /* So many vectors have registers. */
 };
 
 /* ---- last uses ---- */
@@ -118,6 +126,87 @@ static void keep_in_block(struct keeping *k, struct loop_block *block)
         }
 }
 
+/* ---- loads that stay in their loop ---- */
+
+struct place { const struct loop_variable *v; int loads; };
+
+static void count_load(struct loop_expr *e, void *context)
+{
+        struct place *p = context;
+        if (e->op == LOOP_LOAD && e->type.lanes > 1)
+                p->loads += loop_mentions(e->args[0], p->v);
+}
+
+/* Returns how many vectors are loaded at the let's place, in the statements behind it. */
+static int loads_at(const struct loop_stmt *let)
+{
+        struct place p = { let->variable, 0 };
+        for (const struct loop_stmt *s = let->next; s; s = s->next) {
+                struct loop_expr *const exprs[] = { s->a, s->b, s->c };
+                for (int i = 0; i < 3; i++)
+                        if (exprs[i])
+                                loop_expr_walk(exprs[i], count_load, &p);
+                if (s->body)
+                        loop_block_walk(s->body, NULL, count_load, &p);
+        }
+        return p.loads;
+}
+
+/* Is the statement, in the body of this loop, an index that is the same in all of its iterations?
+ * An earlier run of the pass has made a variable of it. */
+static bool is_same(const struct loop_stmt *loop, const struct loop_stmt *let)
+{
+        if ((let->kind != STMT_LET && let->kind != STMT_VAR) || !let->a ||
+            !loop_type_same(let->variable->type, LOOP_TYPE(E_INDEX)) || let->variable->rows)
+                return false;
+        bool same = !loop_mentions(let->a, loop->variable);
+        for (const struct loop_stmt *s = loop->body->first; s != let; s = s->next)
+                same = same && (!s->variable || !loop_mentions(let->a, s->variable));
+        return same;
+}
+
+/* Returns the vectors that are loaded at places that are the same in all iterations; those of equal
+ * places count once. */
+static int loads_of_all(const struct loop_stmt *loop)
+{
+        int loads = 0;
+        for (const struct loop_stmt *s = loop->body->first; s; s = s->next) {
+                bool before = !is_same(loop, s);
+                for (const struct loop_stmt *t = loop->body->first; t != s && !before; t = t->next)
+                        before = is_same(loop, t) && loop_expr_same(t->a, s->a);
+                loads += before ? 0 : loads_at(s);
+        }
+        return loads;
+}
+
+static bool has_sums(const struct loop_stmt *loop)
+{
+        for (const struct loop_stmt *s = loop->body->first; s; s = s->next)
+                if (s->kind == STMT_VAR && s->variable->rows)
+                        return true;
+        return false;
+}
+
+static void keep_places(struct loop_stmt *loop, void *context)
+{
+        struct keeping *k = context;
+        if (loop->kind != STMT_FOR || !has_sums(loop) || loads_of_all(loop) <= k->registers)
+                return;
+        for (struct loop_stmt *s = loop->body->first; s; s = s->next) {
+                if (!is_same(loop, s) || !loads_at(s))
+                        continue;
+                struct loop_block own;
+                own.end = &own.first;
+                s->kind = STMT_VAR;
+                s->variable->kind = VARIABLE_VAR;
+                keep(k, &own, s->variable);
+                own.first->next = s->next;
+                if (!s->next)
+                        loop->body->end = &own.first->next;
+                s->next = own.first;
+        }
+}
+
 /* Removes keeps of an earlier run. */
 static void let_go(struct loop_block *block)
 {
@@ -138,11 +227,15 @@ static void let_go(struct loop_block *block)
 
 int pass_keep(struct loop_program *p, struct pass_context *context)
 {
+        const struct engine *engine = target_engine(context->target);
         struct keeping k = { .arena = p->arena, .scratch = arena_new() };
+        k.registers = target_vector_registers(target_of_width(context->target, true));
         for (struct loop_function *f = p->kernels; f; f = f->next) {
                 let_go(f->body);
-                if (target_engine(context->target)->vectors && target_keep(context->target))
+                if (engine->vectors && target_keep(context->target))
                         keep_in_block(&k, f->body);
+                if (engine->single_sums && target_keep(context->target))
+                        loop_block_walk(f->body, keep_places, NULL, &k);
         }
         arena_free(k.scratch);
         return k.count;

@@ -76,7 +76,7 @@ static bool is_straight(const struct loop_block *b)
 {
         for (const struct loop_stmt *s = b->first; s; s = s->next)
                 if (s->kind != STMT_LET && s->kind != STMT_VAR && s->kind != STMT_SET &&
-                    s->kind != STMT_STORE && s->kind != STMT_PREFETCH)
+                    s->kind != STMT_STORE && s->kind != STMT_PREFETCH && s->kind != STMT_KEEP)
                         return false;
         return true;
 }

@@ -8,6 +8,7 @@
 #include "engines/vector/lanes_cost.h"
 #include "engines/vector/vector_engine.h"
 #include "engines/words/words_engine.h"
+#include "ir/target/rates.h"
 #include "ir/tensor/packed_multiply.h"
 
 /* Returns the fewest tiles of a row that a strip may have within the percents of time that may be
@@ -106,6 +107,18 @@ static struct schedule_registers wide_tile(const struct op *op, const struct tar
         return best;
 }
 
+/* Unrolls the whole window where the target says so. */
+static struct schedule with_window(struct schedule s, const struct op *op,
+                                   const struct target *target)
+{
+        const struct type *w = op_operand(op, 1)->type;
+        const int64_t window = type_extent(w, w->rank - 2) *
+                               (w->rank > 3 ? type_extent(w, w->rank - 3) : 1);
+        if (window <= rate_lanes_window(target) && window > s.registers.unroll)
+                s.registers.unroll = (int)window;
+        return s;
+}
+
 struct schedule words_choose_lanes(const struct op *op, const struct schedule_machine *machine,
                                    struct arena *arena)
 {
@@ -113,6 +126,6 @@ struct schedule words_choose_lanes(const struct op *op, const struct schedule_ma
         const struct type *y = op_result(op)->type;
         if (!wide || !op_is_static(op) ||
             type_extent(y, y->rank - 1) % target_lanes(wide, op_accumulator(op)))
-                return lanes_choose(op, machine, arena);
+                return with_window(lanes_choose(op, machine, arena), op, machine->target);
         return schedule_of_registers(wide_tile(op, wide), NULL);
 }

@@ -132,6 +132,43 @@ def test_layers(name, seed, unsigned, target, tmp_path):
             assert apart.max() <= 1 and apart.mean() < .02
 
 
+def behind_points(model, channels, seed):
+    """the model behind a quantized convolution of single positions, so that rows of its first layer's operand are passed on, too; x1 is no output"""
+    r = np.random.default_rng(seed)
+    graph = model.graph
+    spatial = len(graph.input[0].type.tensor_type.shape.dim) - 2
+    w = r.integers(-127, 128, (channels, channels, *[1] * spatial)).astype(np.int8)
+    constants = {"p_w": w, "p_s": np.full(channels, 1 / 127 / np.sqrt(channels), np.float32), "p_z": np.zeros(channels, np.int8),
+                 "p_b": r.integers(-2000, 2000, channels).astype(np.int32)}
+    graph.initializer.extend(numpy_helper.from_array(value, name) for name, value in constants.items())
+    names = ["p", "x0_s", "x0_z", "p_w", "p_s", "p_z", "x0_s", "x0_z", "p_b"]
+    graph.node.insert(0, helper.make_node("QLinearConv", names, ["x0"]))
+    graph.input[0].name = "p"
+    del graph.output[1]
+    return model
+
+
+def rows_cases():
+    two = [name for name, shape in LAYERS.items() if len(shape[2]) == 2]
+    for k, name in enumerate(two):
+        for more in range(len(THUMB)):
+            yield pytest.param(name, THUMB[(k + more) % len(THUMB)], k % 2 == 1, id=f"{name}-{THUMB[(k + more) % len(THUMB)]}",
+                               marks=[] if more < 2 else pytest.mark.long)
+
+
+@pytest.mark.parametrize("name,target,unsigned", list(rows_cases()))
+def test_rows(name, target, unsigned, tmp_path):
+    """rows, and patches, that are passed on through circular buffers have the bytes of whole tensors"""
+    processor.require(target)
+    model, inputs = layer(name, 5, unsigned)
+    path = saved(behind_points(model, LAYERS[name][0], 7), tmp_path)
+    want = results(path, inputs, "generic", tmp_path / "plain", "--requantize=integer")
+    least = int(re.search(r"takes (\d+) bytes", dnncc.run([dnncc.DNNCC, path, f"--target={target}", "--max-ram=0", "-o", tmp_path / "w.c"]).stderr)[1])
+    for budget in (least, 2 * least, 16 << 20):
+        for got, plain in zip(results(path, inputs, target, tmp_path / str(budget), f"--max-ram={budget}"), want, strict=True):
+            np.testing.assert_array_equal(got, plain)
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_passes(name, tmp_path):
     """each pass keeps every byte, where nothing runs the code"""

@@ -44,7 +44,7 @@ static void test_what_a_target_does_not_say(void **state)
         assert_true(rate_issue(&chip) == 4);
         /* 0 is what a target does not say: what may be nothing at all is 0 for it, too */
         static const char *const nothing[] = { "load_wait", "starts", "packed_decode", "code_load_wait", "code_branch_wait",
-                                               "code_rows" };
+                                               "code_rows", "lanes_window", "stack_function" };
 #define RATE(name, neutral, unit, doc) \
         assert_true(rate_##name(NULL) == (neutral) && ((neutral) > 0) == !listed(nothing, COUNT(nothing), #name));
 #include "ir/target/rates.def"
