@@ -92,12 +92,12 @@ static bool has_transforms(const struct region *region)
         return false;
 }
 
-/* Does a contraction gather what it reads in strips? */
+/* Does a contraction gather what it reads in strips, or can it do so? */
 static bool has_strips(const struct region *region, const struct engine *engine)
 {
         for (struct op *op = region_walk(region, NULL); op; op = region_walk(region, op)) {
                 const struct schedule_registers *s = schedule_registers(op->schedule);
-                if (s && (s->pack || engine->single_sums) && s->strip)
+                if (s && (engine->single_sums || (s->pack && s->strip)))
                         return true;
         }
         return false;

@@ -61,9 +61,10 @@ struct schedule words_choose(const struct op *op, const struct schedule_machine 
         const struct target *target = target_of_width(machine->target, s->wide);
         const struct multiply *m = packed_multiply(op, target, SUMS_IN_VECTORS);
         s->prefetch = 0;
-        if (m && multiply_takes_strips(m)) {
+        const bool copied = m && op_is(op_operand(op, 0), OP_pad);
+        if (copied || (m && multiply_takes_strips(m))) {
                 s->pack = m->x.decode != NULL;
-                s->strip = s->pack || op_is(op_operand(op, 0), OP_pad);
+                s->strip = s->pack || copied;
                 if (s->strip)
                         s->strip_columns = strip_columns(op, s, machine);
         }

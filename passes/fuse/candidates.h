@@ -67,6 +67,8 @@ struct fusing {
                                          * around what they read. */
         bool decodes;                   /* Contractions may decode what they read, with any constant
                                          * around it. */
+        bool singles;                   /* Those by single products may copy it, which takes time:
+                                         * memory is the goal. */
 };
 
 /* A border is zeros that no memory holds: around what a packed contraction reads
@@ -74,7 +76,7 @@ struct fusing {
 static inline bool fusing_is_border(const struct fusing *f, const struct op *op)
 {
         return f->borders   ? fuse_is_border(op)
-               : f->decodes ? fuse_is_decoded(op, f->target)
+               : f->decodes ? fuse_is_decoded(op, f->target, f->singles)
                             : false;
 }
 static inline bool fusing_is_any_border(const struct fusing *f, const struct op *op)

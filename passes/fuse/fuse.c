@@ -163,7 +163,8 @@ static int fuse_region(struct region *region, struct pass_context *context)
                             .target = context->target,
                             .launches = target_engine(context->target)->launches,
                             .borders = target_engine(context->target)->reads_borders,
-                            .decodes = target_engine(context->target)->single_sums };
+                            .decodes = target_engine(context->target)->single_sums,
+                            .singles = context->strip_percent >= STRIP_PERCENT_MOST };
         int count = 0, halos = f.borders || f.decodes ? 0 : fuse_share_halos(region, context->diag),
             narrow = fuse_narrow(region, context->diag);
         int fused = halos < 0 || narrow < 0 ? -1 : halos + narrow;

@@ -29,8 +29,9 @@ bool fuse_is_halo(const struct op *op);
  * multiply, they know where zeros are, and nothing is stored. */
 bool fuse_is_border(const struct op *op);
 /* Does a pad surround only what contractions decode, word by word, into memory of their own
- * (kernels/prologue.c)? Then that memory alone holds what is around it. */
-bool fuse_is_decoded(const struct op *op, const struct target *target);
+ * (kernels/prologue.c)? Then that memory alone holds what is around it. singles: or what they copy
+ * there, where products are added one by one. */
+bool fuse_is_decoded(const struct op *op, const struct target *target, bool singles);
 /* A moved border surrounds a value that a reshape and a transpose move, element by element, and
  * that nobody else reads: every element of the result has a lane of its own. */
 bool fuse_is_moved_border(const struct op *op);

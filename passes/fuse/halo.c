@@ -85,7 +85,7 @@ bool fuse_is_border(const struct op *op)
         return u && (relation_keeps(op, 0, last) || are_words(op, u->user, lows[last]));
 }
 
-bool fuse_is_decoded(const struct op *op, const struct target *target)
+bool fuse_is_decoded(const struct op *op, const struct target *target, bool singles)
 {
         int64_t lows[RANK_MAX];
         double number;
@@ -97,7 +97,7 @@ bool fuse_is_decoded(const struct op *op, const struct target *target)
                 const struct multiply *m =
                         packed ? packed_multiply_widest(u->user, target, SUMS_IN_VECTORS)
                                : NULL;
-                if (!m || !multiply_takes_strips(m))
+                if (!m || !(multiply_takes_strips(m) || (singles && m->channels == 1)))
                         return false;
         }
         const int last = op_result(op)->type->rank - 1;

@@ -48,18 +48,20 @@ def test_matrix(board, model, target, options):
     on_board(model, board, options, target)
 
 
-# model, --max-ram, times the instructions without a budget at most
-WITHIN = [("dscnn_kws_int8", 9216, 1.05), ("micro_kws_qdq", 12032, 1.05), ("resnet8_int8", 37120, 1.05), ("resnet8_int8", 16384, 1.2)]
+# board, model, --max-ram, times the instructions without a budget at most
+WITHIN = [("m4", "dscnn_kws_int8", 9216, 1.05), ("m4", "micro_kws_qdq", 12032, 1.05), ("m4", "resnet8_int8", 37120, 1.05), ("m4", "resnet8_int8", 16384, 1.05),
+          ("m0", "resnet8_int8", 16384, 1.05), ("m3", "dscnn_kws_int8", 9216, 1.05), ("m3", "resnet8_int8", 16384, 1.05), ("rv32", "dscnn_kws_int8", 9216, 1.05),
+          ("rv32", "resnet8_int8", 16384, 1.05), ("m55", "resnet8_int8", 16384, 1.05)]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model,budget,times", WITHIN)
-def test_within(model, budget, times):
+@pytest.mark.parametrize("board,model,budget,times", WITHIN)
+def test_within(board, model, budget, times):
     """rows that are passed on are computed in tiles of words, as whole tensors are: memory costs next to no time"""
     if not boards.model_path(model).exists():
         pytest.skip(f"no {model}")
-    whole = boards.measure(model, "m4", "cortex-m4", (boards.FASTEST,))
-    row = boards.measure(model, "m4", "cortex-m4", (f"--max-ram={budget}",))
+    whole = boards.measure(model, board, boards.BOARDS[board].own, (boards.FASTEST,))
+    row = boards.measure(model, board, boards.BOARDS[board].own, (f"--max-ram={budget}",))
     assert not row.failed and row.workspace <= budget and row.instructions <= times * whole.instructions, row
     assert 0.85 < row.predicted / row.instructions < 1.4, row
     painted, counted, bound = row.stack
