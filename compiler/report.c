@@ -206,13 +206,6 @@ static void add_call(struct loop_stmt *s, void *context)
         calls->again += s->function->again;
 }
 
-struct calls report_calls(struct run *run)
-{
-        struct calls calls = { .arena = run->arena };
-        loop_walk_mains(run->state.program, add_call, NULL, &calls);
-        return calls;
-}
-
 /* Returns how often a loop of main runs: 1 where that is not a number. */
 static double trips_of(const struct loop_stmt *s)
 {
@@ -239,6 +232,15 @@ static void add_times(struct calls *calls, const struct loop_block *block, doubl
                 if (s->other)
                         add_times(calls, s->other, times);
         }
+}
+
+struct calls report_calls(struct run *run)
+{
+        const struct loop_program *p = run->state.program;
+        struct calls calls = { .arena = run->arena };
+        for (int e = 0; e < p->entry_count; e++)
+                add_times(&calls, p->entries[e].main->body, 1);
+        return calls;
 }
 
 struct calls report_entry_calls(struct run *run, int entry)

@@ -17,10 +17,9 @@ struct calls {
         struct arena *arena;
         const struct loop_stmt **items;
         double *times;                  /* A run executes the call this often, where main's loops
-                                         * say so; NULL: this was not asked for. */
+                                         * say so. */
         int count;
-        double flops, again;            /* They are those of all calls, each once; but with `times`
-                                         * those of a run. */
+        double flops, again;            /* They are those of a run. */
         int first;                      /* Of all calls of the program the first one has this
                                          * number. */
 };

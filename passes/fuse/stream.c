@@ -63,6 +63,7 @@ struct streaming {
         int64_t *least;                 /* Each operation has the fewest bytes with which it and all
                                          * behind it can run. */
         struct way *ways;
+        int64_t budget;                 /* --max-ram leaves this many bytes to the region. */
         int64_t enough;                 /* This many bytes may be in use. */
 };
 
@@ -310,7 +311,7 @@ static bool try_range(struct streaming *s, int p, int q, struct way *way)
  * then those that join the fewest kernels. */
 static void find_ways(struct streaming *s)
 {
-        s->enough = larger(s->least[0], s->context->max_ram);
+        s->enough = larger(s->least[0], s->budget);
         for (int p = s->count - 1; p >= 0; p--) {
                 struct way *best = &s->ways[p], way;
                 best->last = -1;
@@ -377,14 +378,15 @@ static int stream(struct streaming *s)
                 /* What is in memory as a whole was made before. */
                 obstacle = s->obstacle[p] ? s->obstacle[p] : obstacle;
         }
-        if (s->enough > s->context->max_ram) {
+        if (s->enough > s->budget) {
                 s->context->obstacle =
                         arena_printf(s->region->function->module->arena, "where '%s' runs%s%s%s",
                                      name_of(most), obstacle ? ": '" : "",
                                      obstacle ? name_of(obstacle) : "",
                                      obstacle ? "' needs all rows at once" : "");
                 diag_note(s->context->diag, "streaming ends at %lld bytes, %s",
-                          (long long)s->enough, s->context->obstacle);
+                          (long long)(s->enough + s->context->max_ram - s->budget),
+                          s->context->obstacle);
         }
         int count = 0;
         for (int p = 0; p < s->count; p = s->ways[p].last + 1)
@@ -397,12 +399,13 @@ static int stream(struct streaming *s)
         return count;
 }
 
-static struct streaming prepare(struct arena *arena, struct function *f, int count,
-                                struct pass_context *context)
+static struct streaming prepare(struct arena *arena, struct region *region, int count,
+                                int64_t budget, struct pass_context *context)
 {
         size_t room = (size_t)count + 1;
-        return (struct streaming){ .region = &f->body,
+        return (struct streaming){ .region = region,
                                    .context = context,
+                                   .budget = budget,
                                    .arena = arena,
                                    .count = count,
                                    .ops = arena_array(arena, room, sizeof(struct op *)),
@@ -454,34 +457,64 @@ static void order_by_need(const struct streaming *s, struct op **ops)
                 ops[i] = s->ops[order[i]];
 }
 
-int pass_stream(struct function *f, struct pass_context *context)
+static int stream_region(struct region *region, int64_t budget, struct pass_context *context);
+
+/* Does the same in the bodies of loops and branches. While one runs, what was made before, and what
+ * the loop makes, is there as a whole. */
+static int stream_bodies(const struct streaming *s)
 {
         int count = 0;
-        for (const struct op *op = f->body.first; op != f->body.last; op = op->next)
+        for (int i = 0; i < s->count; i++) {
+                const struct op *op = s->ops[i];
+                const int64_t left = s->budget - s->entering[i] - s->made[i];
+                for (int k = 0; op->code != OP_fusion && k < op->region_count; k++) {
+                        int joins = stream_region(op->regions[k], left, s->context);
+                        if (joins < 0)
+                                return -1;
+                        count += joins;
+                }
+        }
+        return count;
+}
+
+static int stream_region(struct region *region, int64_t budget, struct pass_context *context)
+{
+        int count = 0;
+        for (const struct op *op = region->first; op != region->last; op = op->next)
                 count++;
-        /* Circular buffers are for rows of known extents. */
-        if (!count || context->max_ram < 0 || module_has_extents(f->module))
+        if (!count)
                 return 0;
         struct arena *arena = arena_new();
-        struct streaming s = prepare(arena, f, count, context),
-                         other = prepare(arena, f, count, context);
+        struct streaming s = prepare(arena, region, count, budget, context),
+                         other = prepare(arena, region, count, budget, context);
         count = 0;
-        for (struct op *op = f->body.first; op != f->body.last; op = op->next)
+        for (struct op *op = region->first; op != region->last; op = op->next)
                 s.ops[count++] = op;
         cut(&s);
-        if (s.enough > context->max_ram || s.ways[0].again > 0) {
+        if (s.enough > budget || s.ways[0].again > 0) {
                 order_by_need(&s, other.ops);
                 cut(&other);
                 if (other.enough < s.enough ||
                     (other.enough == s.enough && other.ways[0].again < s.ways[0].again)) {
                         s = other;
                         for (int i = 0; i < s.count; i++)
-                                op_move_before(s.ops[i], f->body.last);
+                                op_move_before(s.ops[i], region->last);
                 }
                 number(&s);
         }
         context->again += s.ways[0].again;
-        count = stream(&s);
+        const int inside = stream_bodies(&s);
+        if (inside >= 0)
+                number(&s);
+        count = inside < 0 ? -1 : stream(&s);
         arena_free(arena);
-        return count;
+        return count < 0 ? count : inside + count;
+}
+
+int pass_stream(struct function *f, struct pass_context *context)
+{
+        /* Circular buffers are for rows of known extents. */
+        if (context->max_ram < 0 || module_has_extents(f->module))
+                return 0;
+        return stream_region(&f->body, context->max_ram, context);
 }
