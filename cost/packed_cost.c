@@ -157,6 +157,13 @@ double packed_strip(const struct packed_work *work, int64_t again, const struct 
                PANEL * (double)work->panels;
 }
 
+bool packed_streams(const struct packed_work *work, const struct target *target)
+{
+        double steps = (double)work->channels * offsets(work),
+               panel = steps * (double)(work->panel * work->weight);
+        return panel > (double)target_l1_bytes(target) / 2;
+}
+
 static struct tile_cost tile_cost(const struct packed_work *work,
                                   const struct schedule_registers *s, const struct target *target,
                                   int64_t positions, int64_t vectors)
@@ -176,8 +183,7 @@ static struct tile_cost tile_cost(const struct packed_work *work,
         double entries =
                 (double)work->blocks * offsets(work) / (work->inner > 1 ? 1 : (double)last);
         double iterations = (double)(last / s->unroll + last % s->unroll);
-        double panel = steps * (double)(work->panel * work->weight);
-        bool streamed = panel > (double)target_l1_bytes(target) / 2;
+        const bool streamed = packed_streams(work, target);
         return (struct tile_cost){ .products = steps * step,
                                    .loops = entries * (rate_packed_entry(target) +
                                                        (rate_packed_iteration(target) +

@@ -37,6 +37,9 @@ struct packed_work packed_work_of(const struct op *op, const struct target *targ
 /* Return the bytes, for a group, of an image of x, as far as it is read, and of w. */
 double packed_operand_bytes(const struct packed_work *work);
 double packed_weights_bytes(const struct packed_work *work);
+/* Do tiles read a panel's weights from the second-level cache, since the first one does not hold
+ * them until the next tile? */
+bool packed_streams(const struct packed_work *work, const struct target *target);
 /* Returns how many lines of weights of the next panel a single row of tiles fetches, where an
  * iteration reads `iteration` lines: where weights are widened, a line of them takes at least twice
  * the instructions, and fewer lines may be under way at a time than memory could deliver. */

@@ -15,7 +15,9 @@
  * dimension of rows, keys that several heads share) is part of the kernel. Values that lie one
  * behind the other, as those of a cache do, are not copied. All memory has room for
  * the bounds; the shapes of tiles are constants, and the last rows are in smaller tiles
- * (state_each_tile). The columns of the last panel that do not exist are computed, but not stored.
+ * (state_each_tile). The columns of the last panel that do not exist are computed, and have room in
+ * a row of scores; what an epilogue reads for them is masked, where the target has no masks in a
+ * loop of their own.
  * Where a mask hides the columns behind a row's own (is_causal), a tile ends with the last column
  * that one of its rows sees. */
 #include "kernels/attention.h"
@@ -173,6 +175,14 @@ static struct loop_expr *inverse_of(struct block *b, int i)
         return loop_splat(s->arena, s->lanes, loop_load(s->arena, b->inverse.buffer, at));
 }
 
+/* Has vectors of scores stored whole: behind the columns of a row there is room for a panel. */
+static void store_whole(struct loop_stmt *first)
+{
+        for (struct loop_stmt *s = first; s; s = s->next)
+                if (s->kind == STMT_STORE)
+                        s->c = NULL;
+}
+
 /* Adds up a register tile, and stores what its epilogue makes of it. `at` is the index of its first
  * lane in the last dimension of the result; `live` of its lanes exist, or b->left at run time. */
 static bool write_tile(struct block *b, struct tile *t, const struct sum_loop *loop,
@@ -180,13 +190,12 @@ static bool write_tile(struct block *b, struct tile *t, const struct sum_loop *l
 {
         struct kernel_state *s = t->s;
         struct emit *e = s->e;
-        const int split = s->schedule.split;
-        if (t->columns < s->column.size)
-                s->schedule.split = tile_split(t);
+        const struct schedule_registers schedule = s->schedule;
+        s->schedule = tile_schedule(t);
         tile_open(t);
         tile_add(t, loop, 1, x_at, 0);
         tile_join(t);
-        s->schedule.split = split;
+        s->schedule = schedule;
         for (int i = 0; i < t->columns; i++)
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *index[RANK] = { b->image, b->group,
@@ -205,8 +214,11 @@ static bool write_tile(struct block *b, struct tile *t, const struct sum_loop *l
                         struct loop_expr *to = s == &b->first
                                                        ? emit_at(e, &b->scored, ROW + 1, index)
                                                        : state_y(s, index);
+                        struct loop_stmt **written = e->scope->block->end;
                         if (!state_write_vector(s, &v, s->ys, to))
                                 return false;
+                        if (b->left)
+                                store_whole(*written);
                 }
         return true;
 }
@@ -392,6 +404,54 @@ static void find_columns(struct block *b)
         b->columns = emit_let(e, "columns", seen);
 }
 
+/* Do the scores depend, beside the first product, on elements of other values, as on a mask's? */
+static bool reads_others(const struct block *b)
+{
+        enum { MOST = 32 };
+        const struct value *needed[MOST] = { b->a.scores };
+        int count = 1;
+        for (int k = 0; k < count; k++) {
+                const struct value *v = needed[k];
+                const bool inside = emit_local(b->first.e, v)->inside;
+                if (!inside && !type_has_one(v->type))
+                        return true;
+                if (!inside || v->op == b->a.first)
+                        continue;
+                if (count + v->op->operand_count > MOST)
+                        return true;
+                for (int i = 0; i < v->op->operand_count; i++)
+                        needed[count++] = op_operand(v->op, i);
+        }
+        return false;
+}
+
+/* Writes the scores of the panels from..to; `left`: the last of them may have fewer columns. */
+static bool write_panels(struct block *b, struct loop_expr *tile, struct loop_expr *from,
+                         struct loop_expr *to, bool left)
+{
+        struct emit *e = b->first.e;
+        b->at = times(e, emit_for(e, "panel", from, to), b->panel);
+        b->left = left ? emit_let(e, "left", minus(e, b->columns, b->at)) : NULL;
+        bool good = state_each_tile(&b->first, tile, plus(e, tile, number(e, 1)), write_scores);
+        emit_end(e);
+        b->left = NULL;
+        return good;
+}
+
+static bool write_all_scores(struct block *b, struct loop_expr *tile)
+{
+        struct emit *e = b->first.e;
+        struct loop_expr *more = plus(e, b->columns, number(e, b->panel - 1)),
+                         *all = emit_let(e, "panels", emit_op_int(e, LOOP_DIV, more, b->panel));
+        const bool others = reads_others(b);
+        if (!others || target_has_masks(b->first.target))
+                return write_panels(b, tile, number(e, 0), all, others);
+        struct loop_expr *whole =
+                emit_let(e, "whole", emit_op_int(e, LOOP_DIV, b->columns, b->panel));
+        return write_panels(b, tile, number(e, 0), whole, false) &&
+               write_panels(b, tile, whole, all, true);
+}
+
 static bool write_rows(struct block *b, struct loop_expr *tile)
 {
         struct emit *e = b->first.e;
@@ -405,19 +465,7 @@ static bool write_rows(struct block *b, struct loop_expr *tile)
                                          .stride = { 0, 0, b->width, 1 } };
         find_columns(b);
         copy_queries(b);
-        struct loop_expr *whole =
-                emit_let(e, "panels", emit_op_int(e, LOOP_DIV, b->columns, b->panel));
-        b->left = NULL;
-        b->at = times(e, emit_for(e, "panel", number(e, 0), whole), b->panel);
-        bool good = state_each_tile(&b->first, tile, next, write_scores);
-        emit_end(e);
-        struct loop_expr *begun = emit_for(e, "begun", times(e, whole, b->panel), b->columns);
-        emit_loop(e, b->panel, false);
-        b->at = begun;
-        b->left = emit_let(e, "left", minus(e, b->columns, begun));
-        good = good && state_each_tile(&b->first, tile, next, write_scores);
-        emit_end(e);
-        b->left = NULL;
+        bool good = write_all_scores(b, tile);
         if (b->a.powers)
                 write_softmax(b);
         else

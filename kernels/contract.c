@@ -2,6 +2,8 @@
 /* This is the scheduled lowering of convolve_packed: its kernel state, the loops around tiles, and
  * where outputs lie. See contract.h. */
 #include "kernels/contract.h"
+
+#include "cost/packed_cost.h"
 #include "ir/tensor/packed_multiply.h"
 
 static bool in_tiles(const struct contract *c) { return c->s.multiply->registers; }
@@ -103,8 +105,11 @@ static bool write_panels(struct contract *c, struct loop_expr *from, struct loop
         }
         if (whole < c->s.panels && good) {
                 struct loop_expr *start = maximum(e, first, number(e, whole));
+                const bool few = c->s.few_rests;
                 c->panel = emit_for(e, "panel", start, end);
+                c->s.few_rests = few || whole > 1;      /* Others take most of the time. */
                 good = write_panel(c, from, to, c->outputs % width);
+                c->s.few_rests = few;
                 emit_end(e);
         }
         return good;
@@ -219,6 +224,10 @@ static struct kernel_state *prepare(const struct kernel_state *common,
         if (in_tiles(c) && !contract_tiles_read(c))
                 return NULL;
         state_tiling(&c->s);
+        if (c->s.open && !in_tiles(c)) {
+                const struct packed_work work = packed_work_of(c->s.op, c->s.target);
+                c->s.few_rests = !packed_streams(&work, c->s.target);
+        }
         if (c->s.prologue)
                 prologue_memory(&c->s, c->blocks);
         bool fits = in_tiles(c) ? contract_tiles_fit(c)

@@ -95,9 +95,11 @@ void tile_open(struct tile *t);
  * and `first` the number of its first word in the panel. */
 void tile_add(const struct tile *t, const struct sum_loop *loops, int count, struct loop_expr *x_at,
               int64_t first);
-/* Returns what the schedule's `split` is to be for a tile of few positions, so that the latency of
- * sums is hidden: of those that registers have room for, the one that takes least. */
-int tile_split(const struct tile *t);
+/* Returns the schedule of a tile where a run gives the number of positions, so that tiles of
+ * several sizes follow each other. The sums of a smaller tile are split among channels, if that
+ * hides their latency and registers have room for them. An iteration of the innermost loop has as
+ * few channels as take much longer than the loop itself: less code. */
+struct schedule_registers tile_schedule(const struct tile *t);
 /* Adds up the sums that the schedule's `split` keeps apart. */
 void tile_join(const struct tile *t);
 /* Sets what is prefetched while tile number tile_number of a panel is added up: its share of panel

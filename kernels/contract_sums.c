@@ -262,7 +262,7 @@ static void add_counted(struct tile *t, const struct run *run, int64_t share)
         struct emit *e = t->s->e;
         int unroll = t->s->schedule.unroll;
         struct loop_expr *count = run->loop->count, *whole = count;
-        bool rest = run->loop->any || COUNTED_CHANNELS / group_of(t) % unroll ||
+        bool rest = (run->loop->any && unroll > 1) || COUNTED_CHANNELS / group_of(t) % unroll ||
                     run->loop->extent % unroll;
         if (rest)
                 whole = emit_let(e, "whole",
@@ -520,7 +520,9 @@ static bool write_epilogue(struct contract *c, const struct tile *t, int live)
         return true;
 }
 
-int tile_split(const struct tile *t)
+/* Returns what the schedule's `split` is to be for a tile of few positions, so that the latency of
+ * sums is hidden: of those that registers have room for, the one that takes least. */
+static int tile_split(const struct tile *t)
 {
         const struct kernel_state *s = t->s;
         const int positions = t->rows * t->columns,
@@ -537,6 +539,22 @@ int tile_split(const struct tile *t)
                 best = split;
         }
         return best;
+}
+
+struct schedule_registers tile_schedule(const struct tile *t)
+{
+        enum { ITERATION = 16 };        /* The fewest products that hide the cost of an iteration
+                                         * of the innermost loop. */
+        struct schedule_registers schedule = t->s->schedule;
+        const int products = t->rows * t->columns * t->vectors;
+        if (t->columns < t->s->column.size)
+                schedule.split = tile_split(t);
+        if (schedule.ahead || multiply_takes_lanes(t->s->multiply))
+                return schedule;        /* An iteration is what they are about. */
+        while (schedule.unroll % 2 == 0 && schedule.unroll / 2 % schedule.split == 0 &&
+               products * schedule.unroll / 2 >= ITERATION)
+                schedule.unroll /= 2;
+        return schedule;
 }
 
 bool contract_sums(struct contract *c, int rows, int columns)
@@ -561,16 +579,16 @@ bool contract_sums(struct contract *c, int rows, int columns)
         if (s->first_channel)
                 w = plus(e, w, times(e, contract_units(c, s->first_channel, c->word), t.width));
         t.w_base = emit_let(e, "w_at", w);
+        const struct schedule_registers schedule = s->schedule;
+        if (s->open)
+                s->schedule = tile_schedule(&t);
         tile_prefetch(&t, contract_next(c, panel), s->tile_number, c->panel_size);
-        const int split = s->schedule.split;
-        if (s->open && columns < s->column.size)
-                s->schedule.split = tile_split(&t);
         tile_open(&t);
         if (s->adds)
                 resume_sums(c, &t, live);
         else if (c->first)
                 begin_sums(c, &t, live);
         write_sums(c, &t, x_at);
-        s->schedule.split = split;
+        s->schedule = schedule;
         return write_epilogue(c, &t, live);
 }

@@ -84,8 +84,8 @@ struct kernel_state {
         struct spatial spatial[RANK_MAX];
         struct loop_expr *open;         /* This is `open` of the last spatial dimension. */
         bool few_rests;                 /* Then what is left behind whole tiles goes through tiles
-                                         * of powers of two: less code for what takes little
-                                         * time. */
+                                         * of powers of two: less code where this takes little time,
+                                         * or small tiles are about as fast as large ones. */
         struct loop_expr *open_tiles;   /* Where it is the only one, these are its tiles of
                                          * column.size positions, the last of which may be less. */
         struct tiling row, column;         /* These are the tiles of the last two spatial

@@ -49,42 +49,21 @@ static bool open_tiles(struct kernel_state *s, int rows, int columns, struct loo
 
 /* ---- what is left behind whole tiles ---- */
 
-/* These are the sizes of tiles for what is left. A tile of fewer than three positions takes about
- * as long as one of three, because its weights come from the second-level cache. */
-static const int rest_sizes[] = { 16, 8, 6, 5, 4, 3, 2, 1 };
-enum { REST_SIZES = sizeof rest_sizes / sizeof *rest_sizes, REST_MOST = 30, REST_LEAST = 3 };
+/* Tiles of four and of three positions make any number from six on. Eight positions are one tile,
+ * unless one or two are left behind it. One, two and five positions have tiles of their own; five
+ * are a tile of two and one of three where a whole tile has four. A tile of fewer than three
+ * positions takes about as long as one of three, because its weights come from the second-level
+ * cache: one or two positions behind a whole tile share smaller tiles with its positions. */
+enum { REST_THREE = 3, REST_FOUR = 4, REST_EIGHT = 8, REST_SHORT = 2, REST_MOST = 30 };
+enum { REST_EIGHTS = 12 };      /* Few numbers less than a whole tile of fewer positions, or
+                                 * one or two more, have a tile of eight. */
+static const int rest_alone[] = { 5, 2, 1 };
+enum { REST_ALONE = sizeof rest_alone / sizeof *rest_alone };
 
-/* Returns the sizes smaller than `columns`, a bit each by their number, whose sum is `rest`, so
- * that they take the least time, *cost; 0: there are none. */
-static unsigned sizes_of(int rest, int columns, int *cost)
-{
-        unsigned best = 0;
-        for (unsigned set = 1; set < 1u << REST_SIZES; set++) {
-                int sum = 0, time = 0;
-                for (int i = 0; i < REST_SIZES; i++) {
-                        const int size = set >> i & 1 ? rest_sizes[i] : 0;
-                        sum += size < columns ? size : REST_MOST + 1;
-                        time += size && size < REST_LEAST ? REST_LEAST : size;
-                }
-                if (sum != rest || (best && time >= *cost))
-                        continue;
-                best = set;
-                *cost = time;
-        }
-        return best;
-}
-
-/* For each rest, is one more tile of `columns` positions better cut, too? */
+/* Returns the numbers of positions left, a bit each, that share tiles with a whole tile. */
 static unsigned rests_to_join(int columns)
 {
-        unsigned joins = 0;
-        for (int rest = 1; rest < columns && rest < REST_LEAST; rest++) {
-                int alone, together;
-                if (rest + columns <= REST_MOST && sizes_of(rest, columns, &alone) &&
-                    sizes_of(rest + columns, columns, &together) && together < alone + columns)
-                        joins |= 1u << rest;
-        }
-        return joins;
+        return columns < REST_FOUR ? 0 : 1u << 1 | 1u << REST_SHORT;
 }
 
 /* Is a bit of a constant set, by its number? */
@@ -93,27 +72,60 @@ static struct loop_expr *bit_of(struct emit *e, unsigned bits, struct loop_expr 
         return emit_op_int(e, LOOP_REM, emit_op(e, LOOP_SHR, number(e, bits), at), 2);
 }
 
-/* Writes the rest, in tiles whose sizes are different. */
+/* Returns the numbers of positions, a bit each, of which eights would leave one or two: they have a
+ * tile of eight less. */
+static unsigned eights_less(void)
+{
+        unsigned numbers = 0;
+        for (int n = REST_EIGHT; n <= REST_MOST; n++)
+                if (n % REST_EIGHT && n % REST_EIGHT <= REST_SHORT)
+                        numbers |= 1u << n;
+        return numbers;
+}
+
+/* Writes `rest` positions from `at` on. */
 static bool open_rest(struct kernel_state *s, int rows, struct loop_expr *at,
                       struct loop_expr *rest, struct loop_expr *before,
                       bool (*tile)(struct kernel_state *s, int rows, int columns))
 {
-        const int columns = s->column.size, most = columns + REST_LEAST - 1;
-        bool good = true;
-        for (int i = 0; i < REST_SIZES && good; i++) {
-                unsigned rests = 0;             /* What is left then has a tile of this size. */
-                int cost;
-                for (int n = 1; n <= most && n <= REST_MOST; n++)
-                        rests |= (sizes_of(n, columns, &cost) >> i & 1) << n;
-                if (rest_sizes[i] < columns && rests)
-                        good = open_tiles(s, rows, rest_sizes[i], &at,
-                                          emit_let(s->e, "tiles", bit_of(s->e, rests, rest)),
-                                          before, tile);
+        struct emit *e = s->e;
+        const int columns = s->column.size;
+        if (columns >= REST_EIGHTS) {
+                struct loop_expr *eights = emit_op_int(e, LOOP_DIV, rest, REST_EIGHT);
+                eights = emit_let(e, "tiles", minus(e, eights, bit_of(e, eights_less(), rest)));
+                if (!open_tiles(s, rows, REST_EIGHT, &at, eights, before, tile))
+                        return false;
+                rest = emit_let(e, "rest", minus(e, rest, times(e, eights, REST_EIGHT)));
         }
-        return good;
+        for (int i = 0; i < REST_ALONE; i++) {
+                const int size = rest_alone[i];
+                unsigned rests = 1u << size;    /* What is left then has a tile of this size. */
+                if (size == REST_SHORT && columns == REST_FOUR)
+                        rests |= 1u << (REST_SHORT + REST_THREE);
+                if (size >= columns)
+                        continue;
+                struct loop_expr *count = emit_let(e, "tiles", bit_of(e, rests, rest));
+                if (!open_tiles(s, rows, size, &at, count, before, tile))
+                        return false;
+                if (columns > REST_THREE)
+                        rest = emit_let(e, "rest", minus(e, rest, times(e, count, size)));
+        }
+        if (columns <= REST_THREE)
+                return true;
+        /* As many tiles of three as leave a multiple of four. */
+        struct loop_expr *threes = emit_op_int(
+                e, LOOP_REM, minus(e, number(e, REST_MOST + 2), rest), REST_FOUR);
+        threes = emit_let(e, "tiles", threes);
+        if (!open_tiles(s, rows, REST_THREE, &at, threes, before, tile))
+                return false;
+        if (columns <= REST_FOUR)
+                return true;
+        struct loop_expr *fours = minus(e, rest, times(e, threes, REST_THREE));
+        fours = emit_let(e, "tiles", emit_op_int(e, LOOP_DIV, fours, REST_FOUR));
+        return open_tiles(s, rows, REST_FOUR, &at, fours, before, tile);
 }
 
-/* Writes the rest in tiles of powers of two: less code. */
+/* Writes the rest in tiles of powers of two, of up to half a whole tile: less code. */
 static bool open_powers(struct kernel_state *s, int rows, struct loop_expr *at,
                         struct loop_expr *end, struct loop_expr *before,
                         bool (*tile)(struct kernel_state *s, int rows, int columns))
@@ -122,7 +134,7 @@ static bool open_powers(struct kernel_state *s, int rows, struct loop_expr *at,
         const int columns = s->column.size;
         int less = 1;
         bool good = true;
-        while (2 * less < columns)
+        while (4 * less <= columns)
                 less *= 2;
         for (; less >= 1 && less < columns && good; less /= 2) {
                 struct loop_expr *count = emit_op_int(e, LOOP_DIV, minus(e, end, at), less);
@@ -140,7 +152,7 @@ bool state_open_row(struct kernel_state *s, int rows, struct loop_expr *at, stru
         const int columns = s->column.size;
         struct loop_expr *count = emit_op_int(e, LOOP_DIV, minus(e, end, at), columns),
                          *rest = NULL;
-        const bool fine = !s->few_rests && columns + REST_LEAST - 1 <= REST_MOST;
+        const bool fine = !s->few_rests && columns + REST_SHORT <= REST_MOST;
         count = columns > 1 ? emit_let(e, "tiles", count) : count;
         if (fine && columns > 1) {
                 rest = emit_let(e, "rest", minus(e, minus(e, end, at), times(e, count, columns)));

@@ -211,15 +211,15 @@ static bool write_open_product(struct kernel_state *s, int rows, int columns)
         (void)rows;
         struct tiles *t = (struct tiles *)s;
         struct product p = *t->product;
-        const int split = s->schedule.split;
+        const struct schedule_registers schedule = s->schedule;
         p.tile = s->position[0];
         p.block = s->tile_number;
         p.size = columns;
         if (columns < s->column.size)
-                s->schedule.split = tile_split(&(struct tile){
+                s->schedule = tile_schedule(&(struct tile){
                         .s = s, .rows = 1, .columns = columns, .vectors = s->schedule.vectors });
         write_product(t, &p);
-        s->schedule.split = split;
+        s->schedule = schedule;
         return true;
 }
 

@@ -234,9 +234,9 @@ def test_vectors(tmp_path):
 
 
 def layers(path):
-    """rows through a layer with a residual, and one of a width that fills no vector; of one symbol, and of a product of two"""
+    """rows through a layer with a residual, whose panels of weights are larger than the first-level cache, and one of a width that fills no vector; of one symbol, and of a product of two"""
     rng, weights = np.random.default_rng(1), {}
-    for name, *shape in ("w", 40, 50), ("b", 50), ("v", 50, 40), ("u", 40, 33):
+    for name, *shape in ("w", 40, 410), ("b", 410), ("v", 410, 40), ("u", 40, 33):
         weights[name] = (rng.random(shape, np.float32) - .5) / 2
     nodes = [helper.make_node("MatMul", ["x", "w"], ["h1"]), helper.make_node("Add", ["h1", "b"], ["h2"]), helper.make_node("Relu", ["h2"], ["h3"]),
              helper.make_node("MatMul", ["h3", "v"], ["h4"]), helper.make_node("Add", ["h4", "x"], ["y"]), helper.make_node("MatMul", ["y", "u"], ["z"])]
@@ -249,7 +249,7 @@ def layers(path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
-@pytest.mark.parametrize("words", [None, "columns=5 vectors=2 strip=2", "columns=3 vectors=1 unroll=2 row_tasks=2 panel_tasks=2"])
+@pytest.mark.parametrize("words", [None, "columns=5 vectors=2 strip=2", "columns=4 vectors=2", "columns=3 vectors=1 unroll=2 row_tasks=2 panel_tasks=2"])
 def test_rows(target, words, tmp_path):
     """packed products of as many rows as a run gives: every rest behind whole tiles, in strips, shared by threads"""
     if not processor.has(target):
@@ -264,8 +264,8 @@ def test_rows(target, words, tmp_path):
         x = np.random.default_rng(n).random((1 + n % 2, n, 40), np.float32) - .5
         y, z = dnncc.run_host(program, [x])
         want = np.maximum(x @ weights["w"] + weights["b"], 0) @ weights["v"] + x
-        np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-5)
-        np.testing.assert_allclose(z, want @ weights["u"], rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(y, want, rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(z, want @ weights["u"], rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("least, kernels", [(1, 3), (0, 8)])
