@@ -8,14 +8,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/suggest.h"
 #include "compiler/progress.h"
 #include "compiler/samples.h"
 
 struct calibrating {
         struct run *run;
         struct module *module;          /* It becomes the program. */
+        struct function *entry;         /* This one is calibrated. */
         struct calibration *calibration;
         struct samples *samples;
+        const char *path;               /* Its samples are there. */
         const struct observed *observed;
         struct calibrated *values;
         int count;
@@ -220,12 +223,50 @@ static struct range *new_range(struct calibrating *c, const struct calibrated *v
         return r;
 }
 
+/* Leaves out all other entries. */
+static void keep_entry(struct module *m, struct function *entry)
+{
+        for (struct function *f = m->functions; f; f = f->next)
+                while (f != entry && f->body.last)
+                        op_erase(f->body.last);
+        m->functions = entry;
+        entry->next = NULL;
+}
+
+/* Finds the entry that --calibrate=ENTRY=PATH names, and where its samples are. Without a name it
+ * is the first one. */
+static bool find_entry(struct calibrating *c)
+{
+        const struct run *run = c->run;
+        const char *path = run->options.calibrate, *equal = strchr(path, '=');
+        const size_t length = equal ? (size_t)(equal - path) : 0;
+        c->entry = module_entry(c->module);
+        c->path = path;
+        if (!module_has_entries(c->module) || !equal || memchr(path, '/', length))
+                return true;
+        struct suggest known = suggest_new(run->arena, path, length);
+        for (struct function *f = c->module->functions; f; f = f->next) {
+                if (strlen(f->name) == length && !strncmp(f->name, path, length)) {
+                        c->entry = f;
+                        c->path = equal + 1;
+                        return true;
+                }
+                suggest_add(&known, f->name);
+        }
+        diag_error(&c->run->diag, EXIT_USAGE,
+                   "--calibrate %s: want PATH or ENTRY=PATH, and no entry is called that%s",
+                   text_argument(run->arena, path), suggest_text(&known, true));
+        return false;
+}
+
 static bool prepare(struct calibrating *c)
 {
         struct run *run = c->run;
         struct module *m = c->module;
         struct arena *arena = run->arena;
-        c->values = calibrated_values(arena, module_entry(m), &c->count);
+        c->values = calibrated_values(arena, c->entry, &c->count);
+        for (int i = 0; i < c->count; i++)
+                c->values[i].name = calibration_name(arena, c->entry, c->values[i].name);
         if (!c->count) {
                 diag_error(
                         &run->diag, EXIT_UNSUPPORTED,
@@ -234,8 +275,8 @@ static bool prepare(struct calibrating *c)
         }
         c->calibration = calibration_new(arena, run->options.channels);
         calibration_digest(m, c->calibration->digest);
-        c->samples =
-                samples_open(run, run->options.calibrate, module_entry(m), run->options.samples);
+        keep_entry(m, c->entry);
+        c->samples = samples_open(run, c->path, c->entry, run->options.samples);
         if (!c->samples)
                 return false;
         c->calibration->sample_count = samples_count(c->samples);
@@ -298,7 +339,7 @@ static bool observe_samples(struct calibrating *c)
 const struct calibration *calibrate_module(struct run *run, struct module *m)
 {
         struct calibrating c = { .run = run, .module = m };
-        bool fine = prepare(&c) && observe_samples(&c);
+        bool fine = find_entry(&c) && prepare(&c) && observe_samples(&c);
         samples_close(c.samples);
         return fine ? c.calibration : NULL;
 }
@@ -307,7 +348,8 @@ bool calibrate(struct run *run)
 {
         struct calibrating c = { .run = run, .module = run->state.module };
         FILE *out = NULL;
-        bool fine = prepare(&c) && (out = open_output(run)) && observe_samples(&c);
+        bool fine = find_entry(&c) && prepare(&c) && (out = open_output(run)) &&
+                    observe_samples(&c);
         samples_close(c.samples);
         if (!fine)
                 return false;

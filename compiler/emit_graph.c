@@ -10,7 +10,14 @@
 #include "ir/target/schedule.h"
 #include "ir/tensor/tensor_text.h"
 
-struct graph { FILE *out; struct module *m; struct arena *arena; int next; };
+struct graph {
+        FILE *out;
+        struct module *m;
+        struct arena *arena;
+        int next;
+        const char *of;                 /* Names of nodes begin with this: the function, where there
+                                         * are several. */
+};
 
 static bool is_named(const struct value *v) { return v->name && *v->name; }
 
@@ -97,16 +104,16 @@ static void put_edge(struct graph *g, const struct value *v, const struct op *us
 {
         if (!v || value_is_constant(v))
                 return;
-        fprintf(g->out, "  \"%s\" -> \"op%d\" [label=\"%s\"];\n",
+        fprintf(g->out, "  \"%s%s\" -> \"%sop%d\" [label=\"%s\"];\n", g->of,
                 v->kind == VALUE_RESULT
                         ? arena_printf(g->arena, "op%d", origin(v, user->region)->number)
                         : name_of(g, v),
-                user->number, type_text(g->arena, g->m, v->type));
+                g->of, user->number, type_text(g->arena, g->m, v->type));
 }
 
 static void put_operation(struct graph *g, const struct op *op)
 {
-        fprintf(g->out, "  \"op%d\" [label=\"", op->number);
+        fprintf(g->out, "  \"%sop%d\" [label=\"", g->of, op->number);
         put_label(g, op);
         fputs("\"", g->out);
         if (op->location)
@@ -121,18 +128,27 @@ static void put_operation(struct graph *g, const struct op *op)
                 put_edge(g, captures[i], op);
 }
 
-/* Writes a function, where operations with regions are one node. */
+/* Writes a function, where operations with regions are one node. One of several functions is a
+ * cluster. */
 static void put_function_dot(struct graph *g, struct function *f)
 {
+        const bool several = g->m->functions->next;
         int number = 0;
+        g->of = several ? arena_printf(g->arena, "%s/", f->name) : "";
+        if (several)
+                fprintf(g->out, "  subgraph \"cluster_%s\" {\n  label=\"%s\";\n", f->name,
+                        f->name);
         g->next = 0;
         number_values(g, &f->body);
         for (struct op *op = f->body.first; op; op = op->next)
                 op->number = number++;
         for (int i = 0; i < f->body.argument_count; i++)
-                fprintf(g->out, "  \"%s\" [shape=ellipse];\n", name_of(g, &f->body.arguments[i]));
+                fprintf(g->out, "  \"%s%s\" [shape=ellipse];\n", g->of,
+                        name_of(g, &f->body.arguments[i]));
         for (const struct op *op = f->body.first; op; op = op->next)
                 put_operation(g, op);
+        if (several)
+                fputs("  }\n", g->out);
 }
 
 bool write_dot_graph(struct run *run, const struct emit_files *files)

@@ -162,6 +162,7 @@ bool entries_check(struct run *run)
                 return true;
         const char *what = run->target_count > 1 || fixed_target(run)
                                    ? "--target"
+                           : o->calibrate && o->quantize ? "--quantize with --calibrate"
                                    : options_for_one_entry(o, run->arena);
         if (what)
                 diag_error(&run->diag, EXIT_UNSUPPORTED,

@@ -145,6 +145,11 @@ struct calibrated *calibrated_values(struct arena *arena, const struct function 
         return n.values;
 }
 
+const char *calibration_name(struct arena *arena, const struct function *f, const char *name)
+{
+        return module_has_entries(f->module) ? arena_printf(arena, "%s/%s", f->name, name) : name;
+}
+
 int calibration_axis(enum channel_axis axis, const struct type *type)
 {
         return axis == CHANNELS_LAST     ? type->rank - 1
@@ -259,11 +264,26 @@ static bool can_merge(const struct calibration *c, const struct calibration *oth
                                           "compiled with other options, than those before it");
         if (c->axis != other->axis)
                 return cannot_merge(diag, "its channels are not those of the ranges before it");
-        bool same = c->range_count == other->range_count;
-        for (int i = 0; i < c->range_count && same; i++)
-                same = !strcmp(c->ranges[i]->name, other->ranges[i]->name) &&
-                       c->ranges[i]->channel_count == other->ranges[i]->channel_count;
-        return same || cannot_merge(diag, "its tensors are not those of the ranges before it");
+        bool same = true;
+        for (int i = 0; i < other->range_count && same; i++) {
+                const struct range *o = other->ranges[i], *r = calibration_find(c, o->name);
+                same = !r || r->channel_count == o->channel_count;
+        }
+        return same || cannot_merge(diag, "its channels are not those of the ranges before it");
+}
+
+/* Makes the samples of a range those of the calibration that it becomes part of, by from[] of
+ * merge_samples. mine, theirs: the range of each of both; NULL: it has none. */
+static void join_samples(const struct calibration *c, struct range *r, const struct range *mine,
+                         const struct range *theirs, const int64_t *from, struct arena *arena)
+{
+        struct extent *samples = arena_array(arena, (size_t)c->sample_count, sizeof *samples);
+        for (int64_t k = 0; k < c->sample_count; k++) {
+                const struct range *of = from[k] >= 0 ? mine : theirs;
+                samples[k] = of ? of->samples[from[k] >= 0 ? from[k] : ~from[k]] : extent_none;
+        }
+        r->samples = samples;
+        r->sample_count = c->sample_count;
 }
 
 /* Puts the samples of both in order. from[k]: where the k-th comes from, i of c, or ~i of the
@@ -292,26 +312,52 @@ static int64_t *merge_samples(struct calibration *c, const struct calibration *o
         return from;
 }
 
+/* Compares the entries that two names begin with (calibration_name). */
+static int entry_order(const struct range *a, const struct range *b)
+{
+        const size_t m = strcspn(a->name, "/"), n = strcspn(b->name, "/");
+        const int order = memcmp(a->name, b->name, m < n ? m : n);
+        return order ? order : m < n ? -1 : m > n;
+}
+
+/* Puts the ranges of entries in the order of their names, whichever were added last: those from
+ * number `added` on. The ranges of one entry stay in order. */
+static void sort_entries(struct calibration *c, int added, struct arena *arena)
+{
+        struct range **sorted = arena_array(arena, (size_t)c->range_count, sizeof *sorted);
+        for (int k = 0, i = 0, j = added; k < c->range_count; k++) {
+                const bool first = j == c->range_count ||
+                                   (i < added && entry_order(c->ranges[i], c->ranges[j]) <= 0);
+                sorted[k] = c->ranges[first ? i++ : j++];
+        }
+        c->ranges = c->range_count > added ? sorted : c->ranges;
+}
+
 bool calibration_merge(struct calibration *c, const struct calibration *other, struct arena *arena,
                        struct diag *diag)
 {
+        const int before = c->range_count;
         int64_t *from = can_merge(c, other, diag) ? merge_samples(c, other, arena, diag) : NULL;
-        for (int i = 0; i < c->range_count && from; i++) {
+        for (int i = 0; i < before && from; i++) {
                 struct range *r = c->ranges[i];
-                const struct range *o = other->ranges[i];
-                if (!range_merge(r, o)) {
+                const struct range *o = calibration_find(other, r->name);
+                if (o && !range_merge(r, o)) {
                         diag_error(diag, EXIT_INVALID,
                                    "tensor %s: its numbers are too many to count", r->name);
                         return false;
                 }
-                struct extent *samples =
-                        arena_array(arena, (size_t)c->sample_count, sizeof *samples);
-                for (int64_t k = 0; k < c->sample_count; k++)
-                        samples[k] = from[k] >= 0 ? r->samples[from[k]] : o->samples[~from[k]];
-                r->samples = samples;
-                r->sample_count = c->sample_count;
-                for (int64_t k = 0; k < r->channel_count; k++)
+                join_samples(c, r, r, o, from, arena);
+                for (int64_t k = 0; o && k < r->channel_count; k++)
                         r->channels[k] = extent_join(r->channels[k], o->channels[k]);
         }
+        for (int i = 0; i < other->range_count && from; i++) {
+                struct range *o = other->ranges[i];
+                if (calibration_find(c, o->name))
+                        continue;
+                struct range *r = arena_copy(arena, o, sizeof *r);
+                join_samples(c, r, NULL, o, from, arena);
+                calibration_add(c, arena, r);
+        }
+        sort_entries(c, before, arena);
         return from;
 }

@@ -145,6 +145,9 @@ struct calibrated {
 };
 /* Lists the calibrated values. It uses number and scratch of values. */
 struct calibrated *calibrated_values(struct arena *arena, const struct function *f, int *count);
+/* Returns the name under which a file has the ranges of a value of f that is called `name`: it
+ * begins with the entry where the module has several. */
+const char *calibration_name(struct arena *arena, const struct function *f, const char *name);
 /* Returns the dimension that holds the channels of a type; -1: it has none. */
 int calibration_axis(enum channel_axis axis, const struct type *type);
 
@@ -159,8 +162,9 @@ void calibration_add(struct calibration *c, struct arena *arena, struct range *r
 const struct range *calibration_find(const struct calibration *c, const char *name);
 /* Compares as strcmp does. */
 int sample_order(const struct sample *a, const struct sample *b);
-/* Adds the contents of another calibration, made from the same function and from other samples.
- * Returns false after one EXIT_INVALID error. */
+/* Adds the contents of another calibration, made of the same module and of other samples. Ranges of
+ * one name become one; those of another entry are added. Returns false after one EXIT_INVALID
+ * error. */
 bool calibration_merge(struct calibration *c, const struct calibration *other, struct arena *arena,
                        struct diag *diag);
 

@@ -125,15 +125,20 @@ void quantize_remember_sites(struct quantizing *q)
                 q->sites[i].value->scratch = &q->sites[i];
 }
 
+static const struct range *range_of(struct quantizing *q, const char *name)
+{
+        return calibration_find(q->calibration, calibration_name(q->arena, q->f, name));
+}
+
 static void find_ranges(struct quantizing *q, const struct calibrated *known, int count)
 {
         for (int i = 0; i < count; i++) {
                 struct site *s = site_of(known[i].value);
                 int from = i;
-                const struct range *r = calibration_find(q->calibration, known[i].name);
+                const struct range *r = range_of(q, known[i].name);
                 while (!r && known[from].same >= 0) {     /* Another value has the same numbers. */
                         from = known[from].same;
-                        r = calibration_find(q->calibration, known[from].name);
+                        r = range_of(q, known[from].name);
                 }
                 if (!s)
                         continue;
@@ -154,6 +159,8 @@ static bool find_calibration(struct quantizing *q)
                 q->calibration = sampler->ranges(sampler->runner, q->m);
                 return q->calibration != NULL;
         }
+        if (q->f != module_entry(q->m))
+                return true;            /* The first entry has found it so. */
         calibration_digest(q->m, digest);
         if (!strcmp(digest, q->calibration->digest))
                 return true;
@@ -395,7 +402,7 @@ int pass_quantize(struct function *f, struct pass_context *context)
                            "pass quantize wants ranges: --quantize=FILE, which --calibrate writes");
                 return -1;
         }
-        if (f != module_entry(f->module))
+        if (f->general)
                 return 0;
         if (!find_calibration(&q))
                 return -1;
