@@ -220,13 +220,19 @@ static struct span *cut_pieces(struct arena *arena, const struct storage *s, int
 }
 
 /* Returns the innermost block in which all bytes of s are written before they are read, so that no
- * iteration leaves any to the next; NULL: only all of main is one. */
+ * iteration leaves any to the next; NULL: only all of main is one. What one statement alone touches
+ * is its scratch: it would find nothing there in the first iteration. */
 static const struct block_scope *find_home(const struct storage *s, const struct span *pieces,
                                            int count)
 {
         struct block_scope *home = s->touches[0].scope;
-        for (int i = 1; i < s->touch_count; i++)
+        bool scratch = true;
+        for (int i = 1; i < s->touch_count; i++) {
                 home = common_scope(home, s->touches[i].scope);
+                scratch &= s->touches[i].time == s->touches[0].time;
+        }
+        if (scratch)
+                return home;
         for (int k = 0; k < count; k++)
                 if (pieces[k].first >= 0 && (!s->touches[pieces[k].first].fills ||
                                              s->touches[pieces[k].first].scope != home))

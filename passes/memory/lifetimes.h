@@ -14,7 +14,7 @@
  *
  * What a loop touches is in use through the whole loop, unless every iteration writes it before it
  * reads it: all touches are inside one block of the loop's body, and each byte's first one,
- * directly in this block, writes it. */
+ * directly in this block, writes it; or one statement alone touches it, as its scratch. */
 #ifndef PASSES_MEMORY_LIFETIMES_H
 #define PASSES_MEMORY_LIFETIMES_H
 
