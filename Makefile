@@ -15,12 +15,24 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
 ROOMS := base ir $(addprefix ir/,target tensor loop library interp lower) cost schedule kernels passes $(addprefix passes/,simplify microbatch layout fuse vectorize memory calibrate quantize requantize) \
          $(addprefix engines/,scalar words vector tile grid stream commands) front front/compose front/onnx \
-         codegen codegen/targets codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/export compiler/vta
+         codegen codegen/targets codegen/llvm codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 # what POSIX has and Windows has not; two files have another one in their place
 ifneq ($(filter windows w64,$(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))),)
 SOURCES := $(filter-out compiler/process.c base/beneath.c,$(SOURCES)) $(wildcard windows/*.c)
 INC += -Iwindows -include windows/posix.h
+endif
+# LLVM's headers, where they are and dnncc is built for this system; dnncc loads the library when it is wanted (codegen/llvm/).
+# LLVM= builds without it.
+ifneq ($(filter $(shell uname -m)-%linux-gnu,$(shell $(CC) -dumpmachine 2>/dev/null)),)
+LLVM ?= $(firstword $(foreach v,14 15 16 19,$(wildcard /usr/lib/llvm-$v/include)) $(shell llvm-config --includedir 2>/dev/null))
+endif
+ifneq ($(and $(LLVM),$(wildcard $(LLVM)/llvm-c/LLJIT.h)),)
+SOURCES := $(filter-out codegen/llvm/llvm_absent.c,$(SOURCES))
+$(B)/obj/codegen/llvm/%.o: INC += -isystem $(LLVM)
+LIBS += -ldl
+else
+SOURCES := $(filter-out codegen/llvm/%,$(SOURCES)) codegen/llvm/llvm_absent.c
 endif
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o
 GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc $(B)/runtime_threads.inc

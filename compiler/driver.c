@@ -14,6 +14,7 @@
 #include "codegen/targets.h"
 #include "compiler/calibrate.h"
 #include "compiler/harness.h"
+#include "compiler/jit.h"
 #include "compiler/process.h"
 #include "compiler/progress.h"
 #include "compiler/trace.h"
@@ -378,7 +379,7 @@ static bool compile_as_asked(struct run *run)
                                 ? PIPELINE_TENSOR
                                 : PIPELINE_WHOLE,
                 .nearest_target = target_nearest,
-                .run_compiled = compiled_check,
+                .run_compiled = o->jit ? jit_check : compiled_check,
                 .observe = o->report ? report_observe : NULL,
                 .begin = o->check ? tell_check : NULL,
                 .runner = run,

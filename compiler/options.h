@@ -58,6 +58,7 @@
 struct options {
         const char *model;              /* It is a path, or "-". */
         struct list more;               /* Models behind the first one, for --entry. */
+        int jit;                        /* It is JIT_BEST or JIT_FAST; 0: --jit is not given. */
         int info;                       /* It is INFO_TEXT or one of the others of info.c; at 0 the
                                          * model is compiled. */
 #define OPTION(text, argument, kind, field, said, doc) OPTION_FIELD_##kind(field)
@@ -77,6 +78,8 @@ extern const struct option_choice options_choices[];     /* They are option_choi
 /* Returns whether Tensor IR is what is written, in one form or another: passes stop before
  * `lower`. */
 bool emits_tensors(const struct options *o);
+enum { JIT_BEST = 1, JIT_FAST };        /* These are the values of options.jit. */
+
 /* Returns the suffix of an output of --emit without a name, by emit_formats.def; NULL stands for
  * that of the target's printer. */
 const char *emit_suffix(const struct options *o);

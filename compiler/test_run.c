@@ -3,7 +3,8 @@
  * files, in port order), or .npy. With --run DIR it runs on the same, and DIR/output_K.npy is what
  * it gives.
  *
- * By default the interpreter runs it; with --cc=CMD the generated C (compiled.c) does. Equal are
+ * By default the interpreter runs it; with --cc=CMD the generated C (compiled.c) does, with --jit
+ * LLVM (jit.c). Equal are
  * 8-bit integers within 1, other integers and bool exactly, floats within 1e-3 |want| + 1e-4
  * max|want| or 2e-7 (sigmoids of common runtimes are multiples of 2^-24), NaN and infinities alike.
  * Each of several targets is tested; compiled code of one that this processor does not have is
@@ -18,6 +19,7 @@
 
 #include "codegen/targets.h"
 #include "compiler/driver.h"
+#include "compiler/jit.h"
 #include "front/import.h"
 #include "compiler/npz.h"
 #include "compiler/progress.h"
@@ -29,6 +31,7 @@ struct test {
         struct module *m;               /* It holds the tensors read. */
         const char *option, *dir, *name;          /* They are --test or --run, the folder, and what
                                                    * messages call it. */
+        enum drawn_inputs drawn;        /* dnncc makes the inputs, and prints what outputs are. */
         int target;                     /* It is an index of run->targets. */
         int input_count, output_count;
         struct loop_buffer **inputs, **outputs;
@@ -393,6 +396,18 @@ static bool run_interpreter(struct test *t)
         return code == INTERP_OK;
 }
 
+static bool run_jit(struct test *t)
+{
+        int code;
+        if (!jit_run(t->run, run_program(t->run, t->target), t->run->targets[t->target], t->extents,
+                     (const void *const *)t->given, t->got, &code))
+                return false;
+        if (code)
+                diag_error(&t->run->diag, EXIT_INTERNAL, "%s %s: the run ended with code %d: %s",
+                           t->option, t->name, code, fail_text(code));
+        return code == 0;
+}
+
 static bool run_compiled(struct test *t)
 {
         struct diag *diag = &t->run->diag;
@@ -412,6 +427,12 @@ static bool run_compiled(struct test *t)
                            "%s %s: the compiled program ended with code %d: %s", t->option, t->name,
                            code, fail_text(code));
         return code == 0;
+}
+
+static bool run_test(struct test *t)
+{
+        const struct options *o = &t->run->options;
+        return (o->jit ? run_jit : o->cc ? run_compiled : run_interpreter)(t);
 }
 
 /* ---- comparing ---- */
@@ -507,11 +528,12 @@ static bool test_target(struct test *t)
         bool fine = true;
         if (run->target_count > 1)
                 t->name = arena_printf(t->arena, "%s for %s", path_base(t->dir), target->name);
-        if (run->target_count > 1 && run->options.cc && !target_runs_here(target)) {
+        if (run->target_count > 1 && (run->options.cc || run->options.jit) &&
+            !target_runs_here(target)) {
                 printf("test %s: passed over: this processor has no %s\n", t->name, target->name);
                 return true;
         }
-        fine = run->options.cc ? run_compiled(t) : run_interpreter(t);
+        fine = run_test(t);
         loop_next_extents(t->run->state.program, t->extents, t->extents);
         for (int k = 0; k < t->output_count && fine; k++) {
                 if (t->numbers[k] < 0)
@@ -555,7 +577,9 @@ static bool read_inputs(struct test *t)
                 const struct loop_buffer *b = t->inputs[k];
                 if (is_plain(t, b) != (i < t->input_count))
                         continue;
-                if (begins(t, k))
+                if (t->drawn)
+                        t->given[k] = drawn_input(t->run, t->drawn, k, b);
+                else if (begins(t, k))
                         t->given[k] = arena_array(t->arena, port_bytes(b) + 1, 1);
                 else
                         t->given[k] = laid_out(
@@ -614,15 +638,19 @@ static bool write_outputs(struct test *t)
                 if (t->numbers[k] < 0)
                         continue;
                 t->got[k] = dense_of(t, b, t->got[k]);
+                int64_t extents[RANK_MAX] = { b->extent };
+                for (int d = 0; b->type && d < b->type->rank; d++)
+                        extents[d] = port_extent(t, b, d);
+                if (t->drawn) {
+                        drawn_output(port_name(t, b), b, extents, file_elements(t, b), t->got[k]);
+                        continue;
+                }
                 FILE *file = outputs_open(run->outputs,
                                           arena_printf(t->arena, "%s/output_%d.npy", t->dir,
                                                        t->numbers[k]),
                                           &run->diag);
                 if (!file)
                         return false;
-                int64_t extents[RANK_MAX] = { b->extent };
-                for (int d = 0; b->type && d < b->type->rank; d++)
-                        extents[d] = port_extent(t, b, d);
                 npy_write(file, loop_buffer_element(b), b->type ? b->type->rank : 1, extents,
                           t->got[k],
                           (size_t)file_elements(t, b) * (size_t)element_info[b->element].bytes,
@@ -637,10 +665,10 @@ bool test_write(struct run *run, const char *dir)
         if (entry < 0)
                 return false;
         struct test t = test_new(run, "--run", dir);
+        t.drawn = drawn_inputs(dir);
         t.target = run->target_count - 1;
         run->state.program->at = entry;
-        bool fine = read_inputs(&t) && (run->options.cc ? run_compiled(&t) : run_interpreter(&t)) &&
-                    write_outputs(&t);
+        bool fine = read_inputs(&t) && run_test(&t) && write_outputs(&t);
         run->state.program->at = 0;
         forget(&t);
         return fine;

@@ -281,6 +281,7 @@ const struct target target_x86_64 = {
                                                   "unsigned", "control = _mm_getcsr();",
                                                   "_mm_setcsr(control);" },
         .keep = "v",
+        .cpu = "x86-64",
         .attribute = "sse2",
         .multiplies = multiplies,
         C_SPELLINGS(spellings),

@@ -242,6 +242,7 @@ const struct target target_x86_64_v3 = {
         .base = &target_x86_64,
         .vector_bytes = 32,
         .has_fma = true,
+        .cpu = "x86-64-v3",
         .attribute = "avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,
         C_SPELLINGS(spellings),

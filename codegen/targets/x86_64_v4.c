@@ -262,6 +262,7 @@ const struct target target_x86_64_v4 = {
         .has_masks = true,
         .l2_bytes = 1048576,
         .rates = &(const struct rates){ .l2 = 48 },
+        .cpu = "x86-64-v4",
         .attribute = "avx512f,avx512bw,avx512dq,avx512vl,avx2,fma,bmi,bmi2,f16c",
         .multiplies = multiplies,
         C_SPELLINGS(spellings),

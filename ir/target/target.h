@@ -132,6 +132,8 @@ struct target {
                                          * target("attribute"). */
         const char *gcc_attribute;      /* The attribute is written like this for gcc, where clang
                                          * has other words, for the target itself. */
+        const char *cpu;                /* LLVM has this name for the processor that code is
+                                         * scheduled for; NULL: the base's, or any. */
         const struct multiply *multiplies;        /* These are its own, best first; they end with a
                                                    * row without name, and the base's follow. */
         const struct tile_shapes *tile_shapes; /* The shapes are set where multiplies have hardware
@@ -186,6 +188,7 @@ TARGET_FIELD(int64_t, l1_way_bytes)
 TARGET_FIELD(int64_t, l2_bytes)
 TARGET_FIELD(int, line_bytes)
 TARGET_FIELD(const char *, attribute)
+TARGET_FIELD(const char *, cpu)
 TARGET_FIELD(const struct tile_shapes *, tile_shapes)
 TARGET_FIELD(const struct machine *, accelerator)
 TARGET_FIELD(const struct overlay *, commands)

@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "codegen/c_printer.h"
+#include "codegen/llvm/llvm_printer.h"
 #include "codegen/targets.h"
 #include "ir/interp/interp.h"
 #include "passes/pass.h"
@@ -110,8 +111,11 @@ static inline struct loop_program *finished(const struct loop_program *p,
         return copy;
 }
 
+static const struct target *printed_for;          /* by print_with, at last */
+
 static inline bool print_with(const struct loop_program *p, const struct print_options *options)
 {
+        printed_for = options->target;
         FILE *c = fopen(arena_printf(arena, "%s/%s.c", folder, options->prefix), "wb");
         FILE *h = fopen(arena_printf(arena, "%s/%s.h", folder, options->prefix), "wb");
         bool done = target_printer(options->target)->print(c, h, finished(p, options), options,
@@ -232,12 +236,97 @@ static inline bool run_emulated(const struct loop_program *p, const char *prefix
         return true;
 }
 
+/* ---- the same through LLVM (codegen/llvm/), where it is ---- */
+
+/* Why LLVM is not there, or NULL. */
+static inline const char *jit_missing(void)
+{
+        static bool known;
+        static char *said;
+        size_t length;
+        if (known)
+                return said;
+        struct diag own = { .subject = "jit", .stream = open_memstream(&said, &length) };
+        const struct loop_program *p = parse("loop 1\nprogram \"t\" source \"\"\nmain {\n}\n");
+        struct llvm_jit *jit = llvm_jit_new(p, target_find("generic"), LLVM_LEVEL_FAST, &own);
+        fclose(own.stream);
+        known = true;
+        if (jit) {
+                llvm_jit_free(jit);
+                free(said);
+                said = NULL;
+        } else {
+                print_message("LLVM is missing: nothing is compared with it: %s", said);
+        }
+        return said;
+}
+
+static inline void same_outputs(const char *who, const struct loop_buffer *const *buffers,
+                                void *const *want, void *const *got, int count)
+{
+        for (int k = 0; k < count; k++)
+                for (int64_t i = 0; i < buffers[k]->extent; i++)
+                        if (!same_element(buffers[k]->element, want[k], got[k], (size_t)i)) {
+                                union scalar w = element_load(buffers[k]->element, want[k],
+                                                              (size_t)i);
+                                union scalar g = element_load(buffers[k]->element, got[k],
+                                                              (size_t)i);
+                                fail_msg("%s: %s[%lld] is %llx (%g), the interpreter says %llx "
+                                         "(%g)",
+                                         who, buffers[k]->name, (long long)i, g.u, g.f, w.u, w.f);
+                        }
+}
+
+/* p in this process by LLVM, without passes and with them, as its printer gets it for the target,
+ * and what the interpreter says. False: it is not here, or the processor is another one. */
+static inline bool compare_jit(const struct loop_program *p, const struct ports *given)
+{
+        static const char *const levels[] = { "jit=fast", "jit=best" };
+        struct print_options options = options_for("model");
+        options.target = printed_for;
+        const struct loop_buffer *outputs[PORTS_MAX];
+        void *want[PORTS_MAX], *got[PORTS_MAX];
+        int count = 0;
+        if (emulator || !target_runs_here(options.target) || jit_missing())
+                return false;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                if (b->space == SPACE_OUTPUT) {
+                        outputs[count] = b;
+                        want[count] = exact(bytes_of(b));
+                        got[count++] = exact(bytes_of(b));
+                }
+        struct interp *interp = interp_new(p, false, 0, &diag);
+        assert_non_null(interp);
+        int code = interp_run(interp, (const void *const *)given->inputs, want, 0, NULL);
+        interp_free(interp);
+        for (int level = LLVM_LEVEL_FAST; level <= LLVM_LEVEL_BEST; level++) {
+                const struct loop_program *own = finished(p, &options);
+                struct llvm_jit *jit =
+                        llvm_jit_new(own, options.target, (enum llvm_level)level, &diag);
+                assert_non_null(jit);
+                assert_int_equal(
+                        llvm_jit_run(jit, NULL, (const void *const *)given->inputs, got), code);
+                llvm_jit_free(jit);
+                if (code == 0)
+                        same_outputs(levels[level], outputs, want, got, count);
+        }
+        for (int k = 0; k < count; k++) {
+                free(want[k]);
+                free(got[k]);
+        }
+        return true;
+}
+
 /* Both give the same code and, when it is 0, the same outputs. */
 static inline void compare(const struct loop_program *p, const char *prefix, const struct ports *given,
                     const char *compiler)
 {
         struct ports want = *given, got = *given;
         const struct loop_buffer *outputs[PORTS_MAX];
+        static const struct loop_program *compared;       /* p is compared for several compilers */
+        if (p != compared)
+                compare_jit(p, given);
+        compared = p;
         const struct dnncc_model_1 *model = emulator ? NULL : load(prefix, compiler);
         assert_true(model || emulator);
         for (const struct loop_buffer *b = p->buffers; b; b = b->next)
@@ -255,19 +344,9 @@ static inline void compare(const struct loop_program *p, const char *prefix, con
                 gave_up = !run_emulated(p, prefix, &got, compiler);
         else
                 assert_int_equal(run_compiled(model, &got), code);
+        if (code == 0 && !gave_up)
+                same_outputs(compiler, outputs, want.outputs, got.outputs, want.output_count);
         for (int k = 0; k < want.output_count; k++) {
-                for (int64_t i = 0; code == 0 && !gave_up && i < outputs[k]->extent; i++)
-                        if (!same_element(outputs[k]->element, want.outputs[k], got.outputs[k],
-                                          (size_t)i)) {
-                                union scalar w = element_load(outputs[k]->element, want.outputs[k],
-                                                              (size_t)i);
-                                union scalar g = element_load(outputs[k]->element, got.outputs[k],
-                                                              (size_t)i);
-                                fail_msg(
-                                        "%s: %s[%lld] is %llx (%g), the interpreter says %llx (%g)",
-                                        compiler, outputs[k]->name, (long long)i, g.u, g.f, w.u,
-                                        w.f);
-                        }
                 free(want.outputs[k]);
                 free(got.outputs[k]);
         }

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: MIT */
+/* What llvm_printer.h promises, of a dnncc that was built without LLVM's headers: the Makefile
+ * takes this file in place of the others. */
+#include "codegen/llvm/llvm_printer.h"
+
+static void *report(struct diag *diag)
+{
+        diag_error(diag, EXIT_UNSUPPORTED,
+                   "this dnncc was built without LLVM: install llvm-dev, as Debian calls it, and "
+                   "build it again");
+        return NULL;
+}
+
+const char *llvm_text(struct arena *arena, const struct loop_program *p, const struct target *t,
+                      struct diag *diag)
+{
+        (void)arena;
+        (void)p;
+        (void)t;
+        return report(diag);
+}
+
+struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target *t,
+                              enum llvm_level level, struct diag *diag)
+{
+        (void)p;
+        (void)t;
+        (void)level;
+        return report(diag);
+}
+
+void llvm_jit_free(struct llvm_jit *jit) { (void)jit; }
+
+int llvm_jit_run(struct llvm_jit *jit, int64_t *extents, const void *const *inputs,
+                 void *const *outputs)
+{
+        (void)jit;
+        (void)extents;
+        (void)inputs;
+        (void)outputs;
+        return EXIT_INTERNAL;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: MIT */
+/* Prints functions: kernels and tasks, functions of the library that are called, and main. */
+#include <string.h>
+
+#include "codegen/llvm/llvm_writer.h"
+
+/* ---- types and attributes ---- */
+
+static void find_fail(struct loop_stmt *s, void *found) { *(bool *)found |= loop_fails(s); }
+
+static bool can_fail(const struct loop_function *f)
+{
+        bool found = f->can_fail;
+        if (!found)
+                loop_block_walk(f->body, find_fail, NULL, &found);
+        return found;
+}
+
+static void attribute(struct llvm_writer *w, LLVMValueRef f, unsigned at, const char *name)
+{
+        unsigned kind = llvm.GetEnumAttributeKindForName(name, strlen(name));
+        if (kind)
+                llvm.AddAttributeAtIndex(f, at, llvm.CreateEnumAttribute(w->context, kind, 0));
+}
+
+static void text_attribute(struct llvm_writer *w, LLVMValueRef f, const char *name,
+                           const char *value)
+{
+        if (value && *value)
+                llvm.AddAttributeAtIndex(
+                        f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                        llvm.CreateStringAttribute(w->context, name, (unsigned)strlen(name), value,
+                                                   (unsigned)strlen(value)));
+}
+
+static void attributes(struct llvm_writer *w, LLVMValueRef f)
+{
+        attribute(w, f, (unsigned)LLVMAttributeFunctionIndex, "nounwind");
+        text_attribute(w, f, "target-cpu", w->cpu);
+        text_attribute(w, f, "target-features", w->features);
+}
+
+static LLVMTypeRef type_of(struct llvm_writer *w, const struct loop_function *f, bool fails)
+{
+        const int count = f->buffer_count + f->scalar_count;
+        LLVMTypeRef *types = arena_array(w->arena, (size_t)count + 1, sizeof *types);
+        for (int i = 0; i < f->buffer_count; i++)
+                types[i] = llvm_pointer_type(w->context);
+        for (int i = 0; i < f->scalar_count; i++) {
+                const struct loop_type t = f->scalars[i]->type;
+                types[f->buffer_count + i] = llvm_vector_of(w, t.element, t.lanes);
+        }
+        LLVMTypeRef result = f->kind == FUNCTION_LIBRARY
+                                     ? llvm_vector_of(w, f->result.element, f->result.lanes)
+                             : fails ? llvm.Int32TypeInContext(w->context)
+                                     : llvm.VoidTypeInContext(w->context);
+        return llvm.FunctionType(result, types, (unsigned)count, 0);
+}
+
+/* A library function's name says the element of its first parameter. */
+static const char *name_of(struct llvm_writer *w, const struct loop_function *f)
+{
+        return f->kind != FUNCTION_LIBRARY || !f->scalar_count
+                       ? f->name
+                       : arena_printf(w->arena, "%s.%s", f->name,
+                                      element_info[f->scalars[0]->type.element].text);
+}
+
+/* ---- functions, which are printed when all that call them are known ---- */
+
+struct queued { struct llvm_function is; struct loop_function *f; struct queued *next; };
+
+const struct llvm_function *llvm_function(struct llvm_writer *w, struct loop_function *f)
+{
+        struct queued *known = map_get(w->functions, (const char *)&f, sizeof f);
+        if (known)
+                return &known->is;
+        known = ARENA_NEW(w->arena, struct queued);
+        known->f = f;
+        known->is.can_fail = f->kind != FUNCTION_LIBRARY && can_fail(f);
+        known->is.type = type_of(w, f, known->is.can_fail);
+        known->is.value = llvm.AddFunction(w->module, name_of(w, f), known->is.type);
+        llvm.SetLinkage(known->is.value, LLVMInternalLinkage);
+        attributes(w, known->is.value);
+        /* Kernels stay functions: inside of one that holds them all, loops run out of registers. */
+        if (f->kind == FUNCTION_KERNEL)
+                attribute(w, known->is.value, (unsigned)LLVMAttributeFunctionIndex, "noinline");
+        for (int i = 0; i < f->buffer_count; i++)
+                if (f->buffers[i]->alias_class == 0)
+                        attribute(w, known->is.value, 1 + (unsigned)i, "noalias");
+        map_set(w->functions, (const char *)&f, sizeof f, known);
+        *w->queue_end = known;
+        w->queue_end = &known->next;
+        return &known->is;
+}
+
+/* Begins a function: its first block is for what lies on the stack. */
+static void begin(struct llvm_writer *w, LLVMValueRef function)
+{
+        w->function = function;
+        w->function_number++;
+        w->addresses = map_new(w->arena);
+        w->allocas = llvm_block_new(w, "entry");
+        w->buffers = NULL;
+        w->in_place = false;
+        w->strip = 0;
+        llvm.PositionBuilderAtEnd(w->at, llvm_block_new(w, "begin"));
+}
+
+static void end(struct llvm_writer *w, LLVMBasicBlockRef first)
+{
+        llvm.PositionBuilderAtEnd(w->at, w->allocas);
+        llvm.BuildBr(w->at, first);
+}
+
+static void name_parameter(struct llvm_writer *w, LLVMValueRef value, const char *name)
+{
+        if (w->named)
+                llvm.SetValueName2(value, name, strlen(name));
+}
+
+static void print(struct llvm_writer *w, const struct queued *q)
+{
+        struct loop_function *f = q->f;
+        begin(w, q->is.value);
+        LLVMBasicBlockRef first = llvm.GetInsertBlock(w->at);
+        for (int i = 0; i < f->buffer_count; i++) {
+                LLVMValueRef parameter = llvm.GetParam(w->function, (unsigned)i);
+                name_parameter(w, parameter, f->buffers[i]->name);
+                llvm_set_address(w, f->buffers[i], parameter);
+        }
+        for (int i = 0; i < f->scalar_count; i++) {
+                LLVMValueRef parameter =
+                        llvm.GetParam(w->function, (unsigned)(f->buffer_count + i));
+                name_parameter(w, parameter, f->scalars[i]->name);
+                llvm_declare(w, f->scalars[i], parameter);
+        }
+        llvm_block(w, f->body);
+        if (q->is.can_fail)
+                llvm.BuildRet(w->at, llvm.ConstNull(llvm.Int32TypeInContext(w->context)));
+        else if (f->kind != FUNCTION_LIBRARY)
+                llvm.BuildRetVoid(w->at);
+        end(w, first);
+}
+
+/* ---- main ---- */
+
+static LLVMValueRef extent_place(struct llvm_writer *w, int i)
+{
+        LLVMTypeRef i64 = llvm.Int64TypeInContext(w->context);
+        LLVMValueRef at = llvm_index(w, i);
+        return llvm.BuildGEP2(w->at, i64,
+                              llvm_pointer_to(w->at, llvm.GetParam(w->function, 1), i64), &at, 1,
+                              "");
+}
+
+/* Counted extents begin at their lower bounds. */
+static void load_extents(struct llvm_writer *w)
+{
+        for (int i = 0; i < w->p->extent_count; i++) {
+                const struct loop_extent *extent = &w->p->extents[i];
+                llvm_declare(w, extent->variable,
+                             extent->counted
+                                     ? llvm_index(w, extent->variable->low)
+                                     : llvm.BuildLoad2(w->at, llvm.Int64TypeInContext(w->context),
+                                                       extent_place(w, i), ""));
+        }
+}
+
+static void store_extents(struct llvm_writer *w)
+{
+        for (int i = 0; i < w->p->extent_count; i++)
+                if (w->p->extents[i].counted)
+                        llvm.BuildStore(w->at, llvm_variable(w, w->p->extents[i].variable, 0),
+                                        extent_place(w, i));
+}
+
+static void print_main(struct llvm_writer *w, const char *name)
+{
+        LLVMTypeRef pointer = llvm_pointer_type(w->context), types[] = { pointer, pointer },
+                    type = llvm.FunctionType(llvm.Int32TypeInContext(w->context), types, 2, 0);
+        LLVMValueRef function = llvm.AddFunction(w->module, name, type);
+        int number = 0;
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
+                if (b->space != SPACE_VIEW)
+                        b->number = number++;
+        attributes(w, function);
+        begin(w, function);
+        LLVMBasicBlockRef first = llvm.GetInsertBlock(w->at);
+        w->buffers = llvm.GetParam(function, 0);
+        name_parameter(w, w->buffers, "buffers");
+        name_parameter(w, llvm.GetParam(function, 1), "extents");
+        load_extents(w);
+        llvm_block(w, loop_main(w->p)->body);
+        if (!w->failed)
+                store_extents(w);
+        llvm.BuildRet(w->at, llvm.ConstNull(llvm.Int32TypeInContext(w->context)));
+        end(w, first);
+}
+
+void llvm_functions(struct llvm_writer *w, const char *main_name)
+{
+        struct queued *first = NULL;
+        w->functions = map_new(w->arena);
+        w->queue_end = &first;
+        print_main(w, main_name);
+        for (const struct queued *q = first; q && !w->failed; q = q->next)
+                print(w, q);
+}

@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs a program in this process: its module becomes an object in memory, which LLVM's linker puts
+ * into pages that are written first, and executable then. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "codegen/llvm/llvm_writer.h"
+
+typedef int main_function(void *const *buffers, int64_t *extents);
+
+struct llvm_jit {
+        struct arena *arena;
+        const struct loop_program *p;
+        int entry;
+        LLVMOrcLLJITRef jit;
+        main_function *main;
+        int buffer_count;
+        void **constants;               /* [buffer_count], of splats the copy that was made. */
+};
+
+enum { MEMORY_ALIGN = 64 };
+
+/* ---- code ---- */
+
+static bool report(struct diag *diag, LLVMErrorRef error)
+{
+        if (!error)
+                return true;
+        char *said = llvm.GetErrorMessage(error);
+        diag_error(diag, EXIT_UNSUPPORTED, "--jit: LLVM cannot load code here: %s", said);
+        llvm.DisposeErrorMessage(said);
+        return false;
+}
+
+/* Returns the object as a buffer of LLVM's, or NULL after an error. */
+static LLVMMemoryBufferRef compile(struct llvm_jit *jit, const struct target *t,
+                                   enum llvm_level level, struct diag *diag)
+{
+        LLVMContextRef context;
+        LLVMTargetMachineRef machine;
+        LLVMMemoryBufferRef object = NULL;
+        char *said = NULL;
+        LLVMModuleRef module = llvm_module(jit->p, t, level, false, &context, &machine, diag);
+        if (!module)
+                return NULL;
+        if (llvm_optimize(module, machine, level, diag) &&
+            llvm.TargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &said, &object)) {
+                diag_error(diag, EXIT_UNSUPPORTED, "--jit: LLVM makes no code: %s", said);
+                llvm.DisposeMessage(said);
+                object = NULL;
+        }
+        llvm.DisposeModule(module);
+        llvm.DisposeTargetMachine(machine);
+        llvm.ContextDispose(context);
+        return object;
+}
+
+/* Links the object, which it takes. Functions of the C library that LLVM calls are this
+ * process's. */
+static bool load(struct llvm_jit *jit, LLVMMemoryBufferRef object, struct diag *diag)
+{
+        LLVMOrcJITTargetAddress address = 0;
+        LLVMOrcDefinitionGeneratorRef process;
+        if (!report(diag, llvm.OrcCreateLLJIT(&jit->jit, NULL))) {
+                llvm.DisposeMemoryBuffer(object);
+                jit->jit = NULL;
+                return false;
+        }
+        LLVMOrcJITDylibRef library = llvm.OrcLLJITGetMainJITDylib(jit->jit);
+        if (!report(diag, llvm.OrcCreateDynamicLibrarySearchGeneratorForProcess(
+                                  &process, llvm.OrcLLJITGetGlobalPrefix(jit->jit), NULL, NULL))) {
+                llvm.DisposeMemoryBuffer(object);
+                return false;
+        }
+        llvm.OrcJITDylibAddGenerator(library, process);
+        if (!report(diag, llvm.OrcLLJITAddObjectFile(jit->jit, library, object)) ||
+            !report(diag, llvm.OrcLLJITLookup(jit->jit, &address, "dnncc_main")))
+                return false;
+        /* ISO C has no conversion from a number to a function. */
+        uintptr_t at = (uintptr_t)address;
+        memcpy(&jit->main, &at, sizeof at);
+        return true;
+}
+
+/* ---- memory ---- */
+
+static void *aligned(size_t bytes)
+{
+        void *block = NULL;
+        if (posix_memalign(&block, 4096, bytes + 1))
+                return NULL;
+        return block;
+}
+
+/* Constants of one element that stand for many become many. */
+static bool fill_constants(struct llvm_jit *jit)
+{
+        int k = 0;
+        for (const struct loop_buffer *b = jit->p->buffers; b; b = b->next)
+                jit->buffer_count += b->space != SPACE_VIEW;
+        jit->constants = arena_array(jit->arena, (size_t)jit->buffer_count + 1,
+                                     sizeof *jit->constants);
+        for (const struct loop_buffer *b = jit->p->buffers; b; b = b->next) {
+                if (b->space == SPACE_VIEW)
+                        continue;
+                if (b->space == SPACE_CONSTANT && b->splat) {
+                        const size_t bytes = (size_t)element_info[b->element].bytes;
+                        char *all = aligned((size_t)b->extent * bytes);
+                        for (int64_t i = 0; all && i < b->extent; i++)
+                                memcpy(all + (size_t)i * bytes, b->data, bytes);
+                        if (!all)
+                                return false;
+                        jit->constants[k] = all;
+                }
+                k++;
+        }
+        return true;
+}
+
+struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target *t,
+                              enum llvm_level level, struct diag *diag)
+{
+        struct arena *arena = arena_new();
+        struct llvm_jit *jit = ARENA_NEW(arena, struct llvm_jit);
+        *jit = (struct llvm_jit){ .arena = arena, .p = p, .entry = p->at };
+        LLVMMemoryBufferRef object = compile(jit, t, level, diag);
+        bool fine = object && load(jit, object, diag);
+        if (fine && !fill_constants(jit)) {
+                diag_error(diag, EXIT_BUDGET, "--jit: no memory for constants");
+                fine = false;
+        }
+        if (fine)
+                return jit;
+        llvm_jit_free(jit);
+        return NULL;
+}
+
+void llvm_jit_free(struct llvm_jit *jit)
+{
+        for (int k = 0; k < jit->buffer_count && jit->constants; k++)
+                free(jit->constants[k]);
+        LLVMErrorRef error = jit->jit ? llvm.OrcDisposeLLJIT(jit->jit) : NULL;
+        if (error)
+                llvm.DisposeErrorMessage(llvm.GetErrorMessage(error));
+        arena_free(jit->arena);
+}
+
+/* ---- a run ---- */
+
+/* The memory of a run: the workspace and regions of a planned program, else a block for each
+ * buffer. */
+struct memory { void *areas[REGIONS_MAX + 1], **blocks; int count; bool exhausted; };
+
+static void *block_of(struct memory *m, int64_t bytes)
+{
+        void *block = aligned((size_t)bytes);
+        m->exhausted |= !block;
+        return block;
+}
+
+static void memory_open(struct llvm_jit *jit, struct memory *m)
+{
+        const struct loop_program *p = jit->p;
+        m->blocks = memory_alloc(((size_t)jit->buffer_count + 1) * sizeof *m->blocks);
+        if (!p->planned)
+                return;
+        m->areas[0] = block_of(m, p->entries[jit->entry].workspace_size);
+        for (int r = 0; r < p->region_count; r++)
+                m->areas[r + 1] = block_of(m, p->regions[r].size);
+}
+
+static void memory_close(struct memory *m)
+{
+        for (int r = 0; r <= REGIONS_MAX; r++)
+                free(m->areas[r]);
+        for (int k = 0; k < m->count; k++)
+                free(m->blocks[k]);
+        free(m->blocks);
+}
+
+static void *place_of(struct llvm_jit *jit, struct memory *m, const struct loop_buffer *b)
+{
+        if (jit->p->planned && b->offset >= 0)
+                return (char *)m->areas[b->region] + b->offset;
+        return m->blocks[m->count++] = block_of(m, loop_buffer_bytes(b));
+}
+
+/* State is at the output's address, and begins as what is at the input's. */
+static void *state_of(const struct loop_buffer *b, const void *input, void *output)
+{
+        if (input != output)
+                memmove(output, input, (size_t)loop_buffer_bytes(b));
+        return output;
+}
+
+/* Writes the addresses of the buffers. */
+static void place(struct llvm_jit *jit, struct memory *m, const void *const *inputs,
+                  void *const *outputs, void **places)
+{
+        int k = 0, in = 0, out = 0;
+        for (const struct loop_buffer *b = jit->p->buffers; b; b = b->next) {
+                const bool own = b->space == SPACE_STATE || b->entry == jit->entry;
+                if (b->space == SPACE_VIEW)
+                        continue;
+                if (b->space == SPACE_CONSTANT)
+                        places[k] = jit->constants[k] ? jit->constants[k]
+                                                      : (void *)(uintptr_t)b->data;
+                else if (own && b->space == SPACE_STATE)
+                        places[k] = state_of(b, inputs[in++], outputs[out++]);
+                else if (own && b->space == SPACE_INPUT)
+                        places[k] = (void *)(uintptr_t)inputs[in++];
+                else if (own && b->space == SPACE_OUTPUT)
+                        places[k] = outputs[out++];
+                else if (own)
+                        places[k] = place_of(jit, m, b);
+                k++;
+        }
+}
+
+int llvm_jit_run(struct llvm_jit *jit, int64_t *extents, const void *const *inputs,
+                 void *const *outputs)
+{
+        struct memory m = { .count = 0 };
+        void **places = memory_alloc(((size_t)jit->buffer_count + 1) * sizeof *places);
+        memory_open(jit, &m);
+        place(jit, &m, inputs, outputs, places);
+        if (m.exhausted)
+                memory_exhausted();
+        const int code = jit->main(places, extents);
+        memory_close(&m);
+        free(places);
+        return code;
+}

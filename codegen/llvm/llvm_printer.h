@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* The printer of Loop IR through LLVM's C interface, and what runs its code in this process.
+ * docs/jit.md says what it is for. The shared library of LLVM is loaded when one of these functions
+ * is called first. Where there is none, or dnncc was built without LLVM's headers, they report
+ * EXIT_UNSUPPORTED, and name the package. */
+#ifndef CODEGEN_LLVM_LLVM_PRINTER_H
+#define CODEGEN_LLVM_LLVM_PRINTER_H
+
+#include "codegen/printer.h"
+
+/* How much LLVM works on code. */
+enum llvm_level {
+        LLVM_LEVEL_FAST,                /* No passes are run, and instructions are selected one by
+                                         * one. */
+        LLVM_LEVEL_BEST                 /* The passes of llvm_module.c are run. */
+};
+
+/* Returns the text of the program's kernels and main of the entry at p->at, as LLVM prints it, in
+ * the arena, verified; NULL after one error. */
+const char *llvm_text(struct arena *arena, const struct loop_program *p, const struct target *t,
+                      struct diag *diag);
+
+struct llvm_jit;                        /* A program that was compiled in this process. */
+/* Compiles the entry at p->at for this processor, which can run code for the target. Constants stay
+ * where they are: p must live as long. NULL after one error. */
+struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target *t,
+                              enum llvm_level level, struct diag *diag);
+void llvm_jit_free(struct llvm_jit *jit);
+/* Runs it as interp_run does (ir/interp/interp.h): inputs[] and outputs[] are the entry's, in the
+ * program's buffer order, state in both. extents[] has the values of the program's extents, and
+ * gets those that the run counts. Returns 0, or the code of a FAIL. */
+int llvm_jit_run(struct llvm_jit *jit, int64_t *extents, const void *const *inputs,
+                 void *const *outputs);
+
+#endif

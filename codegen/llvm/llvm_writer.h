@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: MIT */
+/* Inside the printer of Loop IR through LLVM: what its files share.
+ *
+ * A variable of Loop IR is a value of LLVM, and so is each entry of a register tile: loops and
+ * conditions get a phi for each variable that they set, so that no pass has to take variables out
+ * of memory. Loops are printed rotated, with their test behind the body.
+ *
+ * Main is a function of its own:
+ *
+ *     int main(char *const *buffers, int64_t *extents)
+ *
+ * where buffers has the address of every buffer of the program that is no view, in their order, and
+ * extents the values of the program's extents, to which main adds those that it counts. What places
+ * buffers is the caller's: nothing of the plan is printed. */
+#ifndef CODEGEN_LLVM_LLVM_WRITER_H
+#define CODEGEN_LLVM_LLVM_WRITER_H
+
+#include "codegen/llvm/llvm_api.h"
+#include "codegen/llvm/llvm_printer.h"
+
+/* A value of a variable, or of an entry of a tile. */
+struct llvm_slot { const struct loop_variable *variable; int function; LLVMValueRef value; };
+
+struct llvm_writer {
+        struct arena *arena;
+        const struct loop_program *p;
+        const struct target *target;
+        struct diag *diag;
+        bool failed;
+        bool named;                     /* Values have the names of variables, for readers. */
+        LLVMContextRef context;
+        LLVMModuleRef module;
+        LLVMBuilderRef at;              /* What is printed next stands here. */
+        const char *cpu, *features;     /* The target's, in LLVM's words. */
+
+        /* The function that is printed: */
+        LLVMValueRef function;
+        int function_number;            /* Slots of other functions are not valid. */
+        LLVMBasicBlockRef allocas;      /* This block is its first one. */
+        LLVMValueRef buffers;           /* In main: the addresses of buffers. */
+        bool in_place;                  /* A library function is printed where it is called. */
+        LLVMValueRef returned;          /* There it gives this value. */
+        int strip;                      /* The function's scalars are vectors of so many lanes; 0:
+                                         * they are scalars. */
+        int depth;
+
+        struct llvm_slot *slots;        /* [slot_count], by the numbers of variables. */
+        int slot_count;
+        struct map *functions;          /* What functions of Loop IR became, by their addresses. */
+        struct queued **queue_end;      /* Where the next function that is called is put. */
+        struct map *addresses;          /* Of buffers, in the function, by their addresses. */
+};
+
+/* Reports the first error. */
+void llvm_fail(struct llvm_writer *w, enum exit_code code, const char *format, ...)
+        __attribute__((format(printf, 3, 4)));
+
+/* ---- types, literals, intrinsics (llvm_types.c) ---- */
+
+static inline int llvm_lanes(const struct llvm_writer *w, struct loop_type t)
+{
+        return t.lanes == 1 && w->strip ? w->strip : t.lanes;
+}
+LLVMTypeRef llvm_element_type(struct llvm_writer *w, enum element e);
+/* Returns the type of values, of which those of bool have one bit. */
+LLVMTypeRef llvm_vector_of(struct llvm_writer *w, enum element e, int lanes);
+LLVMTypeRef llvm_type(struct llvm_writer *w, struct loop_type t);
+/* Returns the type in memory, where bool is a byte. */
+LLVMTypeRef llvm_memory_type(struct llvm_writer *w, enum element e, int lanes);
+LLVMTypeRef llvm_integer_type(struct llvm_writer *w, int bits, int lanes);
+LLVMValueRef llvm_integer(struct llvm_writer *w, enum element e, int lanes, uint64_t value);
+LLVMValueRef llvm_literal(struct llvm_writer *w, enum element e, int lanes, union scalar value);
+LLVMValueRef llvm_index(struct llvm_writer *w, int64_t value);
+LLVMValueRef llvm_splat(struct llvm_writer *w, LLVMValueRef value, int lanes);
+/* Returns lanes first, first + step, ... of a and, behind them, of b (or NULL). */
+LLVMValueRef llvm_shuffle(struct llvm_writer *w, LLVMValueRef a, LLVMValueRef b, const int *lanes,
+                          int count);
+/* Calls an intrinsic, which is overloaded for these types. */
+LLVMValueRef llvm_intrinsic(struct llvm_writer *w, const char *name, LLVMTypeRef *types,
+                            int type_count, LLVMValueRef *arguments, int count);
+
+/* ---- conversions (llvm_convert.c) ---- */
+
+LLVMValueRef llvm_cast(struct llvm_writer *w, LLVMValueRef a, enum element from, enum element to,
+                       int lanes);
+LLVMValueRef llvm_bitcast(struct llvm_writer *w, LLVMValueRef a, enum element from,
+                          enum element to, int lanes);
+
+/* ---- arithmetic (llvm_arithmetic.c): operations of loop_ops.def on values ---- */
+
+LLVMValueRef llvm_operation(struct llvm_writer *w, enum loop_opcode op, enum element e, int lanes,
+                            const LLVMValueRef *args);
+LLVMValueRef llvm_fold_lanes(struct llvm_writer *w, enum loop_opcode op, enum element e,
+                             LLVMValueRef a, int lanes);
+LLVMValueRef llvm_interleave(struct llvm_writer *w, LLVMValueRef a, LLVMValueRef b, int lanes,
+                             bool high);
+
+/* ---- expressions (llvm_expression.c) ---- */
+
+LLVMValueRef llvm_expression(struct llvm_writer *w, const struct loop_expr *e);
+
+/* ---- memory (llvm_memory.c) ---- */
+
+/* Returns the address of element `index` of a buffer. */
+LLVMValueRef llvm_address(struct llvm_writer *w, const struct loop_buffer *b, LLVMValueRef index);
+LLVMValueRef llvm_load_expr(struct llvm_writer *w, const struct loop_expr *e);
+void llvm_store(struct llvm_writer *w, const struct loop_stmt *s);
+void llvm_prefetch(struct llvm_writer *w, const struct loop_stmt *s);
+void llvm_set_address(struct llvm_writer *w, const struct loop_buffer *b, LLVMValueRef address);
+
+/* ---- calls of library functions (llvm_call.c) ---- */
+
+LLVMValueRef llvm_call(struct llvm_writer *w, const struct loop_expr *e);
+/* Calls a function of the library by its name; args are of `lanes` lanes. */
+LLVMValueRef llvm_call_library(struct llvm_writer *w, const char *name, enum element e, int lanes,
+                               LLVMValueRef *args, int count);
+
+/* ---- variables and statements (llvm_statement.c) ---- */
+
+LLVMValueRef llvm_variable(struct llvm_writer *w, const struct loop_variable *v, int entry);
+void llvm_declare(struct llvm_writer *w, struct loop_variable *v, LLVMValueRef value);
+void llvm_block(struct llvm_writer *w, const struct loop_block *b);
+LLVMBasicBlockRef llvm_block_new(struct llvm_writer *w, const char *name);
+
+/* ---- functions (llvm_function.c) ---- */
+
+/* Returns the function that f is in the module, and its type. */
+struct llvm_function { LLVMValueRef value; LLVMTypeRef type; bool can_fail; };
+const struct llvm_function *llvm_function(struct llvm_writer *w, struct loop_function *f);
+/* Prints all kernels, and main of the entry at p->at under the name. */
+void llvm_functions(struct llvm_writer *w, const char *main_name);
+
+/* ---- modules (llvm_module.c) ---- */
+
+/* Prints the program as a module, which LLVM has verified. The machine that code is for is *of;
+ * either is the caller's to dispose, with *context. Returns NULL after an error. */
+LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
+                          enum llvm_level level, bool named, LLVMContextRef *context,
+                          LLVMTargetMachineRef *of, struct diag *diag);
+/* Runs the level's passes. */
+bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, enum llvm_level level,
+                   struct diag *diag);
+
+#endif

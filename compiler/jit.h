@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT */
+/* Runs on inputs that dnncc makes (--run=random, --run=zeros), and through LLVM (--jit). */
+#ifndef COMPILER_JIT_H
+#define COMPILER_JIT_H
+
+#include "compiler/driver.h"
+
+/* Runs a planned program that was compiled in this process, as compiled_run does. Returns false
+ * after an error. */
+bool jit_run(struct run *run, const struct loop_program *p, const struct target *t,
+             int64_t *extents, const void *const *inputs, void *const *outputs, int *code);
+/* Does the same for --check, as struct pipeline_options says; runner is the struct run. */
+const char *jit_check(void *runner, struct loop_program *p, const struct target *t,
+                      int64_t *extents, const void *const *inputs, void *const *outputs, int *code);
+
+/* Which inputs does the argument of --run ask for? */
+enum drawn_inputs { DRAWN_NOT, DRAWN_RANDOM, DRAWN_ZEROS };
+enum drawn_inputs drawn_inputs(const char *argument);
+/* Returns input k of the entry at p->at, in the run's arena. */
+void *drawn_input(struct run *run, enum drawn_inputs how, int k, const struct loop_buffer *b);
+/* Prints a line about an output of so many elements: its type and shape, mean and extremes. */
+void drawn_output(const char *name, const struct loop_buffer *b, const int64_t *shape,
+                  int64_t count, const void *data);
+
+#endif
