@@ -16,7 +16,7 @@
 #include <string.h>
 
 #include "base/size.h"
-#include "compiler/harness.h"
+#include "compiler/jit.h"
 #include "compiler/progress.h"
 #include "compiler/report.h"
 #include "compiler/trace.h"
@@ -72,6 +72,8 @@ static bool is_possible(struct run *run)
         const struct loop_program *p = run->state.program;
         const char *obstacle = !run->state.program || !run->state.program->planned
                                        ? "--bench wants a compiled model: --passes must end in plan"
+                               : o->jit && strstr(o->bench, "kernels")
+                                       ? "--bench=kernels times C: leave out --jit"
                                : o->tests.count > p->entry_count
                                        ? "--bench takes the inputs of one --test DIR"
                                        : NULL;
@@ -113,9 +115,35 @@ static bool build(const struct benching *b, const char *name, bool profiled)
         return printed && harness_compile(h, name, "timed", profiled ? b->calls.count : -1, false);
 }
 
+/* Times the code that LLVM makes (--jit), in this process. */
+static bool measure_jit(struct benching *b)
+{
+        struct run *run = b->harness.run;
+        struct module *m = module_new("bench");
+        int in, out;
+        const struct loop_buffer **inputs = run_ports(run, run->arena, false, &in),
+                                 **outputs = run_ports(run, run->arena, true, &out);
+        const char *test = test_of_entry(run);
+        const void **given = test ? test_inputs(run, run->arena, m, test)
+                                  : arena_array(run->arena, (size_t)in + 1, sizeof *given);
+        void **got = arena_array(run->arena, (size_t)out + 1, sizeof *got);
+        struct jit_timing timing = { .seconds = b->seconds };
+        for (int k = 0; k < in && !test; k++)
+                given[k] = drawn_input(run, DRAWN_RANDOM, k, inputs[k]);
+        for (int k = 0; k < out; k++)
+                got[k] = arena_alloc(run->arena, (size_t)loop_buffer_bytes(outputs[k]) + 1);
+        progress_step(0, 0, "compiling the code, then %g s", b->seconds);
+        const bool fine = given && jit_time(run, &timing, given, got);
+        module_free(m);
+        b->whole = timing.times;
+        return fine;
+}
+
 static bool measure(struct benching *b)
 {
         int count = b->calls.count, steps = b->kernels ? 4 : 2;
+        if (b->harness.run->options.jit)
+                return measure_jit(b);
         if (!write_inputs(b))
                 return false;
         progress_step(0, 0, "compiling the code, then %g s", b->seconds);
@@ -186,8 +214,10 @@ static void put_whole(const struct benching *b)
         if (in_f32 && t->peak > 0)
                 printf("; %.0f %% of the %.1f that multiply-adds do here\n", 100 * rate / t->peak,
                        1e-9 * t->peak);
-        else
+        else if (t->peak > 0)
                 printf("; multiply-adds of f32 do %.1f here\n", 1e-9 * t->peak);
+        else
+                puts("");
         const int64_t state = loop_state_size(run->state.program);
         printf("workspace  %" PRId64 " bytes\n", report_ram(run->state.program) - state);
         if (state)

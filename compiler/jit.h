@@ -3,7 +3,7 @@
 #ifndef COMPILER_JIT_H
 #define COMPILER_JIT_H
 
-#include "compiler/driver.h"
+#include "compiler/harness.h"
 
 /* Runs a planned program that was compiled in this process, as compiled_run does. Returns false
  * after an error. */
@@ -12,6 +12,12 @@ bool jit_run(struct run *run, const struct loop_program *p, const struct target 
 /* Does the same for --check, as struct pipeline_options says; runner is the struct run. */
 const char *jit_check(void *runner, struct loop_program *p, const struct target *t,
                       int64_t *extents, const void *const *inputs, void *const *outputs, int *code);
+
+/* Compiles the entry at run->state.program->at, and runs it for `seconds`, for --bench. Returns
+ * false after an error. */
+struct jit_timing { double seconds; struct harness_times times; int code; };
+bool jit_time(struct run *run, struct jit_timing *timing, const void *const *inputs,
+              void *const *outputs);
 
 /* Which inputs does the argument of --run ask for? */
 enum drawn_inputs { DRAWN_NOT, DRAWN_RANDOM, DRAWN_ZEROS };

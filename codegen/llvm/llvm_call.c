@@ -64,17 +64,11 @@ static LLVMValueRef short_dot(struct llvm_writer *w, const struct known_call *k,
 {
         const int lanes = k->lanes;
         LLVMValueRef bytes[] = { as_bits(w, a, 8, 4 * lanes), as_bits(w, b, 8, 4 * lanes) };
-        LLVMValueRef pairs = llvm_intrinsic(w, k->intrinsic, NULL, 0, bytes, 2);
-        int even[2 * LANES_MAX], odd[2 * LANES_MAX];
-        for (int l = 0; l < lanes; l++) {
-                even[l] = 2 * l;
-                odd[l] = 2 * l + 1;
-        }
-        LLVMTypeRef wide = llvm_integer_type(w, 32, 2 * lanes);
-        pairs = llvm.BuildSExt(w->at, pairs, wide, "");
-        LLVMValueRef low = llvm_shuffle(w, pairs, NULL, even, lanes),
-                     high = llvm_shuffle(w, pairs, NULL, odd, lanes);
-        return llvm.BuildAdd(w->at, sum, llvm.BuildAdd(w->at, low, high, ""), "");
+        LLVMValueRef pairs = llvm_intrinsic(w, k->intrinsic, NULL, 0, bytes, 2),
+                     one = llvm.ConstInt(llvm_integer_type(w, 16, 1), 1, 0);
+        LLVMValueRef halves[] = { pairs, llvm_splat(w, one, 2 * lanes) };
+        const char *join = lanes == 16 ? "llvm.x86.avx512.pmaddw.d.512" : "llvm.x86.avx2.pmadd.wd";
+        return llvm.BuildAdd(w->at, sum, llvm_intrinsic(w, join, NULL, 0, halves, 2), "");
 }
 
 static LLVMValueRef dot(struct llvm_writer *w, const struct known_call *k, LLVMValueRef *args)

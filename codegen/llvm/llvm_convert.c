@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Conversions: floats to integers saturate, and NaN gives 0; integers wrap; small floats are
  * rounded once. */
+#include <float.h>
+#include <math.h>
+
 #include "codegen/llvm/llvm_writer.h"
 #include "ir/loop/capability.h"
 
@@ -102,9 +105,49 @@ static LLVMValueRef to_bool(struct llvm_writer *w, LLVMValueRef a, enum element 
                              : llvm.BuildICmp(w->at, LLVMIntNE, a, zero, "");
 }
 
-static LLVMValueRef saturate(struct llvm_writer *w, LLVMValueRef a, enum element to, int lanes)
+/* Returns a where `op` holds of it and of the bound, else the bound, as where a is NaN. */
+static LLVMValueRef bounded(struct llvm_writer *w, LLVMValueRef a, LLVMRealPredicate op,
+                            LLVMValueRef bound)
+{
+        return llvm.BuildSelect(w->at, llvm.BuildFCmp(w->at, op, a, bound, ""), a, bound, "");
+}
+
+/* LLVM 14 does its intrinsic lane by lane, so vectors are bounded first: no conversion is of what
+ * is out of range. The largest float in range may be less than the largest integer. */
+static LLVMValueRef saturate_vector(struct llvm_writer *w, LLVMValueRef a, enum element from,
+                                    enum element to, int lanes)
+{
+        const int bits = bits_of(to), wide = bits < 32 ? 32 : bits,
+                  digits = from == E_F32 ? FLT_MANT_DIG : DBL_MANT_DIG,
+                  own = bits - is_signed(to);
+        const double least = is_signed(to) ? -ldexp(1, bits - 1) : 0, beyond = ldexp(1, own),
+                     most = own > digits ? beyond - ldexp(1, own - digits) : beyond - 1;
+        LLVMTypeRef type = llvm_integer_type(w, wide, lanes);
+        LLVMValueRef v = bounded(w, a, LLVMRealOGE,
+                                 llvm_literal(w, from, lanes, (union scalar){ .f = least }));
+        v = bounded(w, v, LLVMRealOLE,
+                    llvm_literal(w, from, lanes, (union scalar){ .f = most }));
+        v = (is_signed(to) || bits < 32 ? llvm.BuildFPToSI : llvm.BuildFPToUI)(w->at, v, type, "");
+        if (bits < wide)
+                v = llvm.BuildTrunc(w->at, v, llvm_vector_of(w, to, lanes), "");
+        if (own > digits) {
+                LLVMValueRef end = llvm_literal(w, from, lanes, (union scalar){ .f = beyond }),
+                             large = llvm.BuildFCmp(w->at, LLVMRealOGE, a, end, "");
+                const uint64_t largest = is_signed(to) ? (UINT64_C(1) << own) - 1 : ~UINT64_C(0);
+                v = llvm.BuildSelect(w->at, large, llvm_integer(w, to, lanes, largest), v, "");
+        }
+        return is_signed(to) ? llvm.BuildSelect(w->at,
+                                                llvm.BuildFCmp(w->at, LLVMRealUNO, a, a, ""),
+                                                llvm_integer(w, to, lanes, 0), v, "")
+                             : v;
+}
+
+static LLVMValueRef saturate(struct llvm_writer *w, LLVMValueRef a, enum element from,
+                             enum element to, int lanes)
 {
         LLVMTypeRef types[] = { llvm_vector_of(w, to, lanes), llvm.TypeOf(a) };
+        if (lanes > 1)
+                return saturate_vector(w, a, from, to, lanes);
         return llvm_intrinsic(w, is_signed(to) ? "llvm.fptosi.sat" : "llvm.fptoui.sat", types, 2,
                               &a, 1);
 }
@@ -127,7 +170,7 @@ LLVMValueRef llvm_cast(struct llvm_writer *w, LLVMValueRef a, enum element from,
                 return to == E_F64 ? llvm.BuildFPExt(w->at, a, type, "")
                                    : llvm.BuildFPTrunc(w->at, a, type, "");
         if (is_real(from))
-                return saturate(w, a, to, lanes);
+                return saturate(w, a, from, to, lanes);
         if (is_real(to))
                 return is_signed(from) ? llvm.BuildSIToFP(w->at, a, type, "")
                                        : llvm.BuildUIToFP(w->at, a, type, "");

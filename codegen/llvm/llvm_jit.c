@@ -16,6 +16,12 @@ struct llvm_jit {
         main_function *main;
         int buffer_count;
         void **constants;               /* [buffer_count], of splats the copy that was made. */
+        void **places;                  /* [buffer_count], the addresses of buffers in a run. */
+        /* The memory of a run: the workspace and regions of a planned program, else a block for
+         * each buffer. */
+        void *areas[REGIONS_MAX + 1], **blocks;
+        int block_count;
+        bool exhausted;
 };
 
 enum { MEMORY_ALIGN = 64 };
@@ -43,7 +49,7 @@ static LLVMMemoryBufferRef compile(struct llvm_jit *jit, const struct target *t,
         LLVMModuleRef module = llvm_module(jit->p, t, level, false, &context, &machine, diag);
         if (!module)
                 return NULL;
-        if (llvm_optimize(module, machine, level, diag) &&
+        if (llvm_optimize(module, machine, t, level, diag) &&
             llvm.TargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &said, &object)) {
                 diag_error(diag, EXIT_UNSUPPORTED, "--jit: LLVM makes no code: %s", said);
                 llvm.DisposeMessage(said);
@@ -117,6 +123,40 @@ static bool fill_constants(struct llvm_jit *jit)
         return true;
 }
 
+static void *block_of(struct llvm_jit *jit, int64_t bytes)
+{
+        void *block = aligned((size_t)bytes);
+        jit->exhausted |= !block;
+        return block;
+}
+
+/* Gives what is neither a constant nor a port its memory, which stays from run to run. */
+static bool place_own(struct llvm_jit *jit)
+{
+        const struct loop_program *p = jit->p;
+        int k = 0;
+        jit->places = arena_array(jit->arena, (size_t)jit->buffer_count + 1, sizeof *jit->places);
+        jit->blocks = arena_array(jit->arena, (size_t)jit->buffer_count + 1, sizeof *jit->blocks);
+        if (p->planned)
+                jit->areas[0] = block_of(jit, p->entries[jit->entry].workspace_size);
+        for (int r = 0; r < p->region_count && p->planned; r++)
+                jit->areas[r + 1] = block_of(jit, p->regions[r].size);
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
+                if (b->space == SPACE_VIEW)
+                        continue;
+                if (b->space == SPACE_CONSTANT)
+                        jit->places[k] = jit->constants[k] ? jit->constants[k]
+                                                           : (void *)(uintptr_t)b->data;
+                else if (b->space == SPACE_WORKSPACE && p->planned && b->offset >= 0)
+                        jit->places[k] = (char *)jit->areas[b->region] + b->offset;
+                else if (b->space == SPACE_WORKSPACE)
+                        jit->places[k] = jit->blocks[jit->block_count++] =
+                                block_of(jit, loop_buffer_bytes(b));
+                k++;
+        }
+        return !jit->exhausted;
+}
+
 struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target *t,
                               enum llvm_level level, struct diag *diag)
 {
@@ -125,8 +165,8 @@ struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target 
         *jit = (struct llvm_jit){ .arena = arena, .p = p, .entry = p->at };
         LLVMMemoryBufferRef object = compile(jit, t, level, diag);
         bool fine = object && load(jit, object, diag);
-        if (fine && !fill_constants(jit)) {
-                diag_error(diag, EXIT_BUDGET, "--jit: no memory for constants");
+        if (fine && (!fill_constants(jit) || !place_own(jit))) {
+                diag_error(diag, EXIT_BUDGET, "--jit: no memory for constants and workspace");
                 fine = false;
         }
         if (fine)
@@ -139,6 +179,10 @@ void llvm_jit_free(struct llvm_jit *jit)
 {
         for (int k = 0; k < jit->buffer_count && jit->constants; k++)
                 free(jit->constants[k]);
+        for (int r = 0; r <= REGIONS_MAX; r++)
+                free(jit->areas[r]);
+        for (int k = 0; k < jit->block_count; k++)
+                free(jit->blocks[k]);
         LLVMErrorRef error = jit->jit ? llvm.OrcDisposeLLJIT(jit->jit) : NULL;
         if (error)
                 llvm.DisposeErrorMessage(llvm.GetErrorMessage(error));
@@ -146,44 +190,6 @@ void llvm_jit_free(struct llvm_jit *jit)
 }
 
 /* ---- a run ---- */
-
-/* The memory of a run: the workspace and regions of a planned program, else a block for each
- * buffer. */
-struct memory { void *areas[REGIONS_MAX + 1], **blocks; int count; bool exhausted; };
-
-static void *block_of(struct memory *m, int64_t bytes)
-{
-        void *block = aligned((size_t)bytes);
-        m->exhausted |= !block;
-        return block;
-}
-
-static void memory_open(struct llvm_jit *jit, struct memory *m)
-{
-        const struct loop_program *p = jit->p;
-        m->blocks = memory_alloc(((size_t)jit->buffer_count + 1) * sizeof *m->blocks);
-        if (!p->planned)
-                return;
-        m->areas[0] = block_of(m, p->entries[jit->entry].workspace_size);
-        for (int r = 0; r < p->region_count; r++)
-                m->areas[r + 1] = block_of(m, p->regions[r].size);
-}
-
-static void memory_close(struct memory *m)
-{
-        for (int r = 0; r <= REGIONS_MAX; r++)
-                free(m->areas[r]);
-        for (int k = 0; k < m->count; k++)
-                free(m->blocks[k]);
-        free(m->blocks);
-}
-
-static void *place_of(struct llvm_jit *jit, struct memory *m, const struct loop_buffer *b)
-{
-        if (jit->p->planned && b->offset >= 0)
-                return (char *)m->areas[b->region] + b->offset;
-        return m->blocks[m->count++] = block_of(m, loop_buffer_bytes(b));
-}
 
 /* State is at the output's address, and begins as what is at the input's. */
 static void *state_of(const struct loop_buffer *b, const void *input, void *output)
@@ -193,26 +199,19 @@ static void *state_of(const struct loop_buffer *b, const void *input, void *outp
         return output;
 }
 
-/* Writes the addresses of the buffers. */
-static void place(struct llvm_jit *jit, struct memory *m, const void *const *inputs,
-                  void *const *outputs, void **places)
+/* Writes the addresses of the entry's ports. */
+static void place_ports(struct llvm_jit *jit, const void *const *inputs, void *const *outputs)
 {
         int k = 0, in = 0, out = 0;
         for (const struct loop_buffer *b = jit->p->buffers; b; b = b->next) {
-                const bool own = b->space == SPACE_STATE || b->entry == jit->entry;
                 if (b->space == SPACE_VIEW)
                         continue;
-                if (b->space == SPACE_CONSTANT)
-                        places[k] = jit->constants[k] ? jit->constants[k]
-                                                      : (void *)(uintptr_t)b->data;
-                else if (own && b->space == SPACE_STATE)
-                        places[k] = state_of(b, inputs[in++], outputs[out++]);
-                else if (own && b->space == SPACE_INPUT)
-                        places[k] = (void *)(uintptr_t)inputs[in++];
-                else if (own && b->space == SPACE_OUTPUT)
-                        places[k] = outputs[out++];
-                else if (own)
-                        places[k] = place_of(jit, m, b);
+                if (b->space == SPACE_STATE)
+                        jit->places[k] = state_of(b, inputs[in++], outputs[out++]);
+                else if (b->space == SPACE_INPUT && b->entry == jit->entry)
+                        jit->places[k] = (void *)(uintptr_t)inputs[in++];
+                else if (b->space == SPACE_OUTPUT && b->entry == jit->entry)
+                        jit->places[k] = outputs[out++];
                 k++;
         }
 }
@@ -220,14 +219,6 @@ static void place(struct llvm_jit *jit, struct memory *m, const void *const *inp
 int llvm_jit_run(struct llvm_jit *jit, int64_t *extents, const void *const *inputs,
                  void *const *outputs)
 {
-        struct memory m = { .count = 0 };
-        void **places = memory_alloc(((size_t)jit->buffer_count + 1) * sizeof *places);
-        memory_open(jit, &m);
-        place(jit, &m, inputs, outputs, places);
-        if (m.exhausted)
-                memory_exhausted();
-        const int code = jit->main(places, extents);
-        memory_close(&m);
-        free(places);
-        return code;
+        place_ports(jit, inputs, outputs);
+        return jit->main(jit->places, extents);
 }

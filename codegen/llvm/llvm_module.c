@@ -106,14 +106,23 @@ LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
         return module;
 }
 
-bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, enum llvm_level level,
-                   struct diag *diag)
+/* The least passes that keep run time: docs/measurements/jit.md has what others cost. The printer
+ * leaves nothing to take out of memory, to rotate or to inline; where the target has no vectors,
+ * LLVM makes some. */
+static const char *passes_for(const struct target *t)
 {
-        static const char passes[] = "default<O2>";
+        return target_vector_bytes(t) ? "function(early-cse<memssa>,simplifycfg)"
+                                      : "function(early-cse<memssa>,simplifycfg,loop-vectorize,"
+                                        "instcombine)";
+}
+
+bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target *t,
+                   enum llvm_level level, struct diag *diag)
+{
         if (level == LLVM_LEVEL_FAST)
                 return true;
         LLVMPassBuilderOptionsRef options = llvm.CreatePassBuilderOptions();
-        LLVMErrorRef error = llvm.RunPasses(module, passes, machine, options);
+        LLVMErrorRef error = llvm.RunPasses(module, passes_for(t), machine, options);
         llvm.DisposePassBuilderOptions(options);
         if (error) {
                 char *said = llvm.GetErrorMessage(error);

@@ -138,7 +138,7 @@ LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
                           enum llvm_level level, bool named, LLVMContextRef *context,
                           LLVMTargetMachineRef *of, struct diag *diag);
 /* Runs the level's passes. */
-bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, enum llvm_level level,
-                   struct diag *diag);
+bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target *t,
+                   enum llvm_level level, struct diag *diag);
 
 #endif
