@@ -40,7 +40,7 @@ UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
 .PHONY: all static setup python systems systems-packages cuda browser samples torch install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan fuzz bless format bench bench-setup \
-        boards bench-cuda bench-interp bench-threads bench-compile bench-operators fit-cost zoo-digest docs clean
+        boards bench-cuda bench-interp bench-threads bench-compile bench-operators bench-jit fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 # A command is said in short, `CC ir/loop/loop.c`; with V=1 as it is, with -s not at all.
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -503,6 +503,9 @@ fit-cost: all $(B)/rates
 $(B)/rates: test/bench/rates.c $(B)/libdnncc.a
 	$(call say,CC,$<)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
+# what --jit costs beside gcc: test/bench/jit_bench.py; BENCH_FLAGS names models
+bench-jit: all
+	python3 test/bench/jit_bench.py --dnncc=$(B)/dnncc $(BENCH_FLAGS)
 bench-operators: all python
 	$(PY) test/bench/operators.py --dnncc=$(B)/dnncc --write=docs/operators.md
 bench-compile: all python

@@ -22,6 +22,7 @@ check     g++                       command  g++
 check     clang                     command  clang
 check     libclang-rt-14-dev        sanitize clang
 check     strace                    command  strace
+check     llvm-14-dev               file     /usr/lib/llvm-14/include/llvm-c/LLJIT.h
 check     pkg-config                command  pkg-config
 check     cmake                     command  cmake
 check     ninja-build               command  ninja

@@ -28,8 +28,8 @@ struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target 
 void llvm_jit_free(struct llvm_jit *jit);
 /* Runs it as interp_run does (ir/interp/interp.h): inputs[] and outputs[] are the entry's, in the
  * program's buffer order, state in both. extents[] has the values of the program's extents, and
- * gets those that the run counts. Returns 0, or the code of a FAIL. One run at a time: its memory is
- * the program's own. */
+ * gets those that the run counts. One run at a time: its memory is the program's own. Returns 0, or
+ * the code of a FAIL. */
 int llvm_jit_run(struct llvm_jit *jit, int64_t *extents, const void *const *inputs,
                  void *const *outputs);
 
