@@ -14,10 +14,8 @@ struct llvm_api llvm;
 #define MINOR STRING(LLVM_VERSION_MINOR)
 
 /* Distributions call it by one of these names. */
-static const char *const names[] = {
-        "libLLVM-" MAJOR ".so.1", "libLLVM.so." MAJOR "." MINOR, "libLLVM-" MAJOR ".so",
-        "libLLVM.dylib"
-};
+static const char *const names[] = { "libLLVM-" MAJOR ".so.1", "libLLVM.so." MAJOR "." MINOR,
+                                     "libLLVM-" MAJOR ".so", "libLLVM.dylib" };
 static const char *const symbols[] = {
 #define LLVM_FUNCTION(name) "LLVM" #name,
 #include "codegen/llvm/llvm_functions.def"
@@ -36,8 +34,8 @@ bool llvm_load(struct diag *diag)
                 found = dlopen(names[i], RTLD_LAZY | RTLD_LOCAL);
         if (!found) {
                 diag_error(diag, EXIT_UNSUPPORTED,
-                           "LLVM " MAJOR " is not installed here: Debian's package is libllvm"
-                           MAJOR);
+                           "LLVM " MAJOR
+                           " is not installed here: Debian's package is libllvm" MAJOR);
                 return false;
         }
         for (int i = 0; i < SYMBOLS; i++) {

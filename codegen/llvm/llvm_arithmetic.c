@@ -52,8 +52,8 @@ static LLVMValueRef divide(struct llvm_writer *w, enum loop_opcode op, enum elem
                         return llvm.BuildURem(w->at, a, by, "");
                 return llvm.BuildSelect(w->at, zero, none, llvm.BuildUDiv(w->at, a, by, ""), "");
         }
-        LLVMValueRef back = llvm.BuildICmp(w->at, LLVMIntEQ, b,
-                                           llvm_integer(w, e, lanes, ~UINT64_C(0)), "");
+        LLVMValueRef back =
+                llvm.BuildICmp(w->at, LLVMIntEQ, b, llvm_integer(w, e, lanes, ~UINT64_C(0)), "");
         LLVMValueRef by = llvm.BuildSelect(w->at, llvm.BuildOr(w->at, zero, back, ""), one, b, "");
         if (op == LOOP_REM)
                 return llvm.BuildSRem(w->at, a, by, "");
@@ -66,8 +66,8 @@ static LLVMValueRef shift(struct llvm_writer *w, enum loop_opcode op, enum eleme
                           LLVMValueRef a, LLVMValueRef b)
 {
         const uint64_t width = 8 * (uint64_t)element_info[e].bytes;
-        LLVMValueRef inside = llvm.BuildICmp(w->at, LLVMIntULT, b, llvm_integer(w, e, lanes, width),
-                                             "");
+        LLVMValueRef inside =
+                llvm.BuildICmp(w->at, LLVMIntULT, b, llvm_integer(w, e, lanes, width), "");
         LLVMValueRef shifted = op == LOOP_SHL ? llvm.BuildShl(w->at, a, b, "")
                                : is_signed(e) ? llvm.BuildAShr(w->at, a, b, "")
                                               : llvm.BuildLShr(w->at, a, b, "");

@@ -17,7 +17,12 @@ enum {
 /* ---- intrinsics ---- */
 
 enum dot_form { NO_DOT, SUM_X_W, SUM_W_X, X_W_SUM, ADDED, SHORT_X_W, SHORT_W_X };
-struct known_call { const char *function; int lanes; enum dot_form form; const char *intrinsic; };
+struct known_call {
+        const char *function;
+        int lanes;
+        enum dot_form form;
+        const char *intrinsic;
+};
 static const struct known_call known_calls[] = {
 #define LLVM_CALL(function, intrinsic) { function, 0, NO_DOT, intrinsic },
 #define LLVM_DOT(function, lanes, form, intrinsic) { function, lanes, form, intrinsic },
@@ -75,10 +80,10 @@ static LLVMValueRef dot(struct llvm_writer *w, const struct known_call *k, LLVMV
 {
         LLVMValueRef sum = args[0], x = args[1], y = args[2];
         switch (k->form) {
-        case SUM_W_X: return llvm_intrinsic(w, k->intrinsic, NULL, 0,
-                                            (LLVMValueRef[]){ sum, y, x }, 3);
-        case X_W_SUM: return llvm_intrinsic(w, k->intrinsic, NULL, 0,
-                                            (LLVMValueRef[]){ x, y, sum }, 3);
+        case SUM_W_X:
+                return llvm_intrinsic(w, k->intrinsic, NULL, 0, (LLVMValueRef[]){ sum, y, x }, 3);
+        case X_W_SUM:
+                return llvm_intrinsic(w, k->intrinsic, NULL, 0, (LLVMValueRef[]){ x, y, sum }, 3);
         case ADDED: {
                 LLVMValueRef halves[] = { as_bits(w, x, 16, 2 * k->lanes),
                                           as_bits(w, y, 16, 2 * k->lanes) };
@@ -87,14 +92,16 @@ static LLVMValueRef dot(struct llvm_writer *w, const struct known_call *k, LLVMV
         }
         case SHORT_X_W: return short_dot(w, k, sum, x, y);
         case SHORT_W_X: return short_dot(w, k, sum, y, x);
-        default: return llvm_intrinsic(w, k->intrinsic, NULL, 0,
-                                       (LLVMValueRef[]){ sum, x, y }, 3);
+        default: return llvm_intrinsic(w, k->intrinsic, NULL, 0, (LLVMValueRef[]){ sum, x, y }, 3);
         }
 }
 
 /* ---- functions in place ---- */
 
-struct census { int operations; bool straight, scalar; };
+struct census {
+        int operations;
+        bool straight, scalar;
+};
 
 static void count_statement(struct loop_stmt *s, void *context)
 {
@@ -149,8 +156,7 @@ static LLVMValueRef call_function(struct llvm_writer *w, struct loop_function *f
 static LLVMValueRef call_scalar(struct llvm_writer *w, struct loop_function *f, LLVMValueRef *args)
 {
         const struct census c = census_of(f);
-        return c.straight && c.operations <= PLACE_MOST
-                       ? print_in_place(w, f, 0, args)
+        return c.straight && c.operations <= PLACE_MOST ? print_in_place(w, f, 0, args)
                        : call_function(w, f, args);
 }
 
@@ -163,8 +169,7 @@ static LLVMValueRef call_each_lane(struct llvm_writer *w, struct loop_function *
                         lane = llvm.ConstInt(llvm.Int32TypeInContext(w->context), (uint64_t)l, 0);
                 for (int i = 0; i < f->scalar_count; i++)
                         one[i] = llvm.BuildExtractElement(w->at, args[i], lane, "");
-                result = llvm.BuildInsertElement(w->at, result, call_function(w, f, one), lane,
-                                                 "");
+                result = llvm.BuildInsertElement(w->at, result, call_function(w, f, one), lane, "");
         }
         return result;
 }
@@ -172,7 +177,10 @@ static LLVMValueRef call_each_lane(struct llvm_writer *w, struct loop_function *
 /* Returns f on vectors, as vectorize makes it for the target; NULL: it cannot. */
 static struct loop_function *vectored(struct llvm_writer *w, struct loop_function *f, int lanes)
 {
-        struct { const struct loop_function *f; int64_t lanes; } key = { f, lanes };
+        struct {
+                const struct loop_function *f;
+                int64_t lanes;
+        } key = { f, lanes };
         struct loop_function **known = map_get(w->functions, (const char *)&key, sizeof key);
         if (!known) {
                 known = arena_alloc(w->arena, sizeof *known);

@@ -17,11 +17,9 @@ static int bits_of(enum element e) { return 8 * element_info[e].bytes; }
 static bool converts(const struct llvm_writer *w, enum element from, enum element to)
 {
         const int lanes = target_lanes(w->target, E_F32);
-        struct loop_expr value = { .op = LOOP_VARIABLE, .type = LOOP_VECTOR(from, lanes) },
-                         cast = { .op = LOOP_CAST,
-                                  .type = LOOP_VECTOR(to, lanes),
-                                  .arity = 1,
-                                  .args = { &value } };
+        struct loop_expr value = { .op = LOOP_VARIABLE, .type = LOOP_VECTOR(from, lanes) }, cast = {
+                .op = LOOP_CAST, .type = LOOP_VECTOR(to, lanes), .arity = 1, .args = { &value }
+        };
         return lanes > 1 && capability_of(w->target, &cast);
 }
 
@@ -36,8 +34,8 @@ static LLVMValueRef small_to_f32(struct llvm_writer *w, LLVMValueRef a, enum ele
 {
         LLVMTypeRef f32 = llvm_vector_of(w, E_F32, lanes);
         if (from == E_F16 && converts(w, E_F16, E_F32))
-                return llvm.BuildFPExt(
-                        w->at, llvm.BuildBitCast(w->at, a, half_type(w, lanes), ""), f32, "");
+                return llvm.BuildFPExt(w->at, llvm.BuildBitCast(w->at, a, half_type(w, lanes), ""),
+                                       f32, "");
         if (from == E_TF32)
                 return llvm.BuildBitCast(w->at, a, f32, "");
         LLVMValueRef wide = llvm.BuildZExt(w->at, a, llvm_vector_of(w, E_U32, lanes), "");
@@ -53,10 +51,10 @@ static LLVMValueRef odd_unsigned(struct llvm_writer *w, LLVMValueRef a, int lane
 {
         LLVMValueRef rest = llvm_integer(w, E_U64, lanes, 2047),
                      zero = llvm_integer(w, E_U64, lanes, 0);
-        LLVMValueRef lost = llvm.BuildICmp(w->at, LLVMIntNE,
-                                           llvm.BuildAnd(w->at, a, rest, ""), zero, "");
-        LLVMValueRef odd = llvm.BuildSelect(w->at, lost, llvm_integer(w, E_U64, lanes, 2048), zero,
-                                            "");
+        LLVMValueRef lost =
+                llvm.BuildICmp(w->at, LLVMIntNE, llvm.BuildAnd(w->at, a, rest, ""), zero, "");
+        LLVMValueRef odd =
+                llvm.BuildSelect(w->at, lost, llvm_integer(w, E_U64, lanes, 2048), zero, "");
         LLVMValueRef cut = llvm.BuildAnd(w->at, llvm.BuildOr(w->at, a, odd, ""),
                                          llvm_integer(w, E_U64, lanes, ~UINT64_C(2047)), "");
         LLVMValueRef fits = llvm.BuildICmp(w->at, LLVMIntULT, a,
@@ -69,8 +67,8 @@ static LLVMValueRef odd_f64(struct llvm_writer *w, LLVMValueRef a, bool with_sig
 {
         if (!with_sign)
                 return odd_unsigned(w, a, lanes);
-        LLVMValueRef negative = llvm.BuildICmp(w->at, LLVMIntSLT, a,
-                                               llvm_integer(w, E_U64, lanes, 0), "");
+        LLVMValueRef negative =
+                llvm.BuildICmp(w->at, LLVMIntSLT, a, llvm_integer(w, E_U64, lanes, 0), "");
         LLVMValueRef size = llvm.BuildSelect(w->at, negative, llvm.BuildNeg(w->at, a, ""), a, "");
         LLVMValueRef value = odd_unsigned(w, size, lanes);
         return llvm.BuildSelect(w->at, negative, llvm.BuildFNeg(w->at, value, ""), value, "");
@@ -89,8 +87,8 @@ static LLVMValueRef to_small(struct llvm_writer *w, LLVMValueRef a, enum element
                 a = llvm.BuildFPTrunc(w->at, a, half_type(w, lanes), "");
                 return llvm.BuildBitCast(w->at, a, llvm_vector_of(w, E_F16, lanes), "");
         }
-        const char *name = arena_printf(w->arena, "%s_to_%s", wide ? "f64" : "f32",
-                                        element_info[to].text);
+        const char *name =
+                arena_printf(w->arena, "%s_to_%s", wide ? "f64" : "f32", element_info[to].text);
         a = llvm_call_library(w, name, wide ? E_F64 : E_F32, lanes, &a, 1);
         LLVMTypeRef type = llvm_vector_of(w, to, lanes);
         return llvm.TypeOf(a) == type ? a : llvm.BuildTrunc(w->at, a, type, "");
@@ -118,15 +116,13 @@ static LLVMValueRef saturate_vector(struct llvm_writer *w, LLVMValueRef a, enum 
                                     enum element to, int lanes)
 {
         const int bits = bits_of(to), wide = bits < 32 ? 32 : bits,
-                  digits = from == E_F32 ? FLT_MANT_DIG : DBL_MANT_DIG,
-                  own = bits - is_signed(to);
+                  digits = from == E_F32 ? FLT_MANT_DIG : DBL_MANT_DIG, own = bits - is_signed(to);
         const double least = is_signed(to) ? -ldexp(1, bits - 1) : 0, beyond = ldexp(1, own),
                      most = own > digits ? beyond - ldexp(1, own - digits) : beyond - 1;
         LLVMTypeRef type = llvm_integer_type(w, wide, lanes);
         LLVMValueRef v = bounded(w, a, LLVMRealOGE,
                                  llvm_literal(w, from, lanes, (union scalar){ .f = least }));
-        v = bounded(w, v, LLVMRealOLE,
-                    llvm_literal(w, from, lanes, (union scalar){ .f = most }));
+        v = bounded(w, v, LLVMRealOLE, llvm_literal(w, from, lanes, (union scalar){ .f = most }));
         v = (is_signed(to) || bits < 32 ? llvm.BuildFPToSI : llvm.BuildFPToUI)(w->at, v, type, "");
         if (bits < wide)
                 v = llvm.BuildTrunc(w->at, v, llvm_vector_of(w, to, lanes), "");
@@ -136,8 +132,7 @@ static LLVMValueRef saturate_vector(struct llvm_writer *w, LLVMValueRef a, enum 
                 const uint64_t largest = is_signed(to) ? (UINT64_C(1) << own) - 1 : ~UINT64_C(0);
                 v = llvm.BuildSelect(w->at, large, llvm_integer(w, to, lanes, largest), v, "");
         }
-        return is_signed(to) ? llvm.BuildSelect(w->at,
-                                                llvm.BuildFCmp(w->at, LLVMRealUNO, a, a, ""),
+        return is_signed(to) ? llvm.BuildSelect(w->at, llvm.BuildFCmp(w->at, LLVMRealUNO, a, a, ""),
                                                 llvm_integer(w, to, lanes, 0), v, "")
                              : v;
 }
@@ -183,8 +178,8 @@ LLVMValueRef llvm_cast(struct llvm_writer *w, LLVMValueRef a, enum element from,
                                : llvm.BuildZExt(w->at, a, type, "");
 }
 
-LLVMValueRef llvm_bitcast(struct llvm_writer *w, LLVMValueRef a, enum element from,
-                          enum element to, int lanes)
+LLVMValueRef llvm_bitcast(struct llvm_writer *w, LLVMValueRef a, enum element from, enum element to,
+                          int lanes)
 {
         if (from == to)
                 return a;

@@ -43,8 +43,8 @@ static LLVMValueRef choose(struct llvm_writer *w, const struct loop_expr *e)
         if (llvm_lanes(w, e->args[0]->type) == 1 &&
             (is_costly(e->args[1]) || is_costly(e->args[2])))
                 return branch(w, e);
-        LLVMValueRef condition = llvm_expression(w, e->args[0]),
-                     a = llvm_expression(w, e->args[1]), b = llvm_expression(w, e->args[2]);
+        LLVMValueRef condition = llvm_expression(w, e->args[0]), a = llvm_expression(w, e->args[1]),
+                     b = llvm_expression(w, e->args[2]);
         return llvm.BuildSelect(w->at, condition, a, b, "");
 }
 
@@ -71,10 +71,9 @@ static LLVMValueRef ramp(struct llvm_writer *w, const struct loop_expr *e)
 
 static LLVMValueRef lane(struct llvm_writer *w, const struct loop_expr *e)
 {
-        return llvm.BuildExtractElement(w->at, llvm_expression(w, e->args[0]),
-                                        llvm.ConstInt(llvm.Int32TypeInContext(w->context),
-                                                      e->args[1]->literal.u, 0),
-                                        "");
+        return llvm.BuildExtractElement(
+                w->at, llvm_expression(w, e->args[0]),
+                llvm.ConstInt(llvm.Int32TypeInContext(w->context), e->args[1]->literal.u, 0), "");
 }
 
 static LLVMValueRef fold(struct llvm_writer *w, const struct loop_expr *e)
@@ -114,8 +113,7 @@ static LLVMValueRef convert(struct llvm_writer *w, const struct loop_expr *e)
 {
         const struct loop_expr *a = e->args[0];
         return (e->op == LOOP_CAST ? llvm_cast : llvm_bitcast)(
-                w, llvm_expression(w, a), a->type.element, e->type.element,
-                llvm_lanes(w, e->type));
+                w, llvm_expression(w, a), a->type.element, e->type.element, llvm_lanes(w, e->type));
 }
 
 static LLVMValueRef any_expression(struct llvm_writer *w, const struct loop_expr *e)
@@ -132,8 +130,7 @@ static LLVMValueRef any_expression(struct llvm_writer *w, const struct loop_expr
         case LOOP_BITCAST: return convert(w, e);
         case LOOP_SELECT: return choose(w, e);
         case LOOP_FMA: return fma_of(w, e);
-        case LOOP_SPLAT:
-                return llvm_splat(w, llvm_expression(w, e->args[0]), e->type.lanes);
+        case LOOP_SPLAT: return llvm_splat(w, llvm_expression(w, e->args[0]), e->type.lanes);
         case LOOP_RAMP: return ramp(w, e);
         case LOOP_LANE: return lane(w, e);
         case LOOP_SUM_LANES:

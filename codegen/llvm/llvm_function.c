@@ -27,9 +27,9 @@ static void text_attribute(struct llvm_writer *w, LLVMValueRef f, const char *na
                            const char *value)
 {
         if (value && *value)
-                llvm.AddAttributeAtIndex(
-                        f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
-                        llvm.CreateStringAttribute(w->context, name, (unsigned)strlen(name), value,
+                llvm.AddAttributeAtIndex(f, (LLVMAttributeIndex)LLVMAttributeFunctionIndex,
+                                         llvm.CreateStringAttribute(w->context, name,
+                                                                    (unsigned)strlen(name), value,
                                                    (unsigned)strlen(value)));
 }
 
@@ -68,7 +68,11 @@ static const char *name_of(struct llvm_writer *w, const struct loop_function *f)
 
 /* ---- functions, which are printed when all that call them are known ---- */
 
-struct queued { struct llvm_function is; struct loop_function *f; struct queued *next; };
+struct queued {
+        struct llvm_function is;
+        struct loop_function *f;
+        struct queued *next;
+};
 
 const struct llvm_function *llvm_function(struct llvm_writer *w, struct loop_function *f)
 {
@@ -149,9 +153,8 @@ static LLVMValueRef extent_place(struct llvm_writer *w, int i)
 {
         LLVMTypeRef i64 = llvm.Int64TypeInContext(w->context);
         LLVMValueRef at = llvm_index(w, i);
-        return llvm.BuildGEP2(w->at, i64,
-                              llvm_pointer_to(w->at, llvm.GetParam(w->function, 1), i64), &at, 1,
-                              "");
+        return llvm.BuildGEP2(
+                w->at, i64, llvm_pointer_to(w->at, llvm.GetParam(w->function, 1), i64), &at, 1, "");
 }
 
 /* Counted extents begin at their lower bounds. */

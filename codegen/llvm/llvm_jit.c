@@ -104,8 +104,8 @@ static bool fill_constants(struct llvm_jit *jit)
         int k = 0;
         for (const struct loop_buffer *b = jit->p->buffers; b; b = b->next)
                 jit->buffer_count += b->space != SPACE_VIEW;
-        jit->constants = arena_array(jit->arena, (size_t)jit->buffer_count + 1,
-                                     sizeof *jit->constants);
+        jit->constants =
+                arena_array(jit->arena, (size_t)jit->buffer_count + 1, sizeof *jit->constants);
         for (const struct loop_buffer *b = jit->p->buffers; b; b = b->next) {
                 if (b->space == SPACE_VIEW)
                         continue;
@@ -145,8 +145,8 @@ static bool place_own(struct llvm_jit *jit)
                 if (b->space == SPACE_VIEW)
                         continue;
                 if (b->space == SPACE_CONSTANT)
-                        jit->places[k] = jit->constants[k] ? jit->constants[k]
-                                                           : (void *)(uintptr_t)b->data;
+                        jit->places[k] =
+                                jit->constants[k] ? jit->constants[k] : (void *)(uintptr_t)b->data;
                 else if (b->space == SPACE_WORKSPACE && p->planned && b->offset >= 0)
                         jit->places[k] = (char *)jit->areas[b->region] + b->offset;
                 else if (b->space == SPACE_WORKSPACE)

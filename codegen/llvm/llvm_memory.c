@@ -19,19 +19,16 @@ static LLVMValueRef base_of(struct llvm_writer *w, const struct loop_buffer *b)
         if (known || !w->buffers) {
                 if (!known)
                         llvm_fail(w, EXIT_INTERNAL, "buffer %s has no address", b->name);
-                return known ? known
-                             : llvm.GetUndef(pointer);
+                return known ? known : llvm.GetUndef(pointer);
         }
         LLVMValueRef number = llvm_index(w, b->number);
-        LLVMValueRef at = llvm.BuildGEP2(w->at, pointer,
-                                         llvm_pointer_to(w->at, w->buffers, pointer), &number, 1,
-                                         "");
+        LLVMValueRef at = llvm.BuildGEP2(
+                w->at, pointer, llvm_pointer_to(w->at, w->buffers, pointer), &number, 1, "");
         return llvm_pointer_to(w->at, llvm.BuildLoad2(w->at, pointer, at, ""),
                                llvm_memory_type(w, b->element, 1));
 }
 
-static LLVMValueRef moved(struct llvm_writer *w, enum element e, LLVMValueRef base,
-                          LLVMValueRef by)
+static LLVMValueRef moved(struct llvm_writer *w, enum element e, LLVMValueRef base, LLVMValueRef by)
 {
         return llvm.BuildGEP2(w->at, llvm_memory_type(w, e, 1), base, &by, 1, "");
 }
@@ -58,8 +55,8 @@ static LLVMValueRef subscript(struct llvm_writer *w, const struct loop_expr *ind
 
 static LLVMValueRef alignment_of(struct llvm_writer *w, enum element e)
 {
-        return llvm.ConstInt(llvm.Int32TypeInContext(w->context),
-                             (uint64_t)element_info[e].bytes, 0);
+        return llvm.ConstInt(llvm.Int32TypeInContext(w->context), (uint64_t)element_info[e].bytes,
+                             0);
 }
 
 static LLVMValueRef plain_load(struct llvm_writer *w, LLVMTypeRef type, LLVMValueRef address,
@@ -152,8 +149,8 @@ LLVMValueRef llvm_load_expr(struct llvm_writer *w, const struct loop_expr *e)
         else if (mask)
                 v = scalar_load_if(w, b, llvm_address(w, b, index), mask);
         else
-                v = plain_load(w, llvm_memory_type(w, b->element, lanes),
-                               llvm_address(w, b, index), b->element);
+                v = plain_load(w, llvm_memory_type(w, b->element, lanes), llvm_address(w, b, index),
+                               b->element);
         if (b->element != E_BOOL)
                 return v;
         return llvm.BuildICmp(w->at, LLVMIntNE, v, llvm.ConstNull(llvm.TypeOf(v)), "");
@@ -184,8 +181,7 @@ static void plain_store(struct llvm_writer *w, enum element e, LLVMValueRef addr
                         LLVMValueRef value)
 {
         address = llvm_pointer_to(w->at, address, llvm.TypeOf(value));
-        llvm.SetAlignment(llvm.BuildStore(w->at, value, address),
-                          (unsigned)element_info[e].bytes);
+        llvm.SetAlignment(llvm.BuildStore(w->at, value, address), (unsigned)element_info[e].bytes);
 }
 
 static void scalar_store_if(struct llvm_writer *w, enum element e, LLVMValueRef address,
@@ -223,8 +219,8 @@ void llvm_prefetch(struct llvm_writer *w, const struct loop_stmt *s)
         static const int locality[] = { 3, 2, 0 };
         LLVMTypeRef i32 = llvm.Int32TypeInContext(w->context),
                     pointer = llvm_pointer_type(w->context);
-        LLVMValueRef address = llvm_pointer_to(w->at, llvm_address(w, s->buffer,
-                                                                   subscript(w, s->a)),
+        LLVMValueRef address =
+                llvm_pointer_to(w->at, llvm_address(w, s->buffer, subscript(w, s->a)),
                                                llvm.Int8TypeInContext(w->context));
         const int level = s->code >= 0 && s->code < 3 ? s->code : 0;
         LLVMValueRef arguments[] = { address, llvm.ConstInt(i32, 0, 0),

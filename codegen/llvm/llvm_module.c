@@ -45,10 +45,9 @@ static LLVMTargetMachineRef machine_of(struct llvm_writer *w, enum llvm_level le
         if (llvm.GetTargetFromTriple(triple, &target, &wrong))
                 llvm_fail(w, EXIT_UNSUPPORTED, "LLVM: %s", wrong);
         else
-                machine = llvm.CreateTargetMachine(target, triple, w->cpu, w->features,
-                                                   level == LLVM_LEVEL_FAST
-                                                           ? LLVMCodeGenLevelNone
-                                                           : LLVMCodeGenLevelDefault,
+                machine = llvm.CreateTargetMachine(
+                        target, triple, w->cpu, w->features,
+                        level == LLVM_LEVEL_FAST ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
                                                    LLVMRelocPIC, LLVMCodeModelSmall);
         if (!machine)
                 llvm_fail(w, EXIT_UNSUPPORTED, "LLVM has no %s with %s", triple, w->features);
@@ -79,8 +78,9 @@ LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
         if (!llvm_load(diag))
                 return NULL;
         struct arena *arena = arena_new();
-        struct llvm_writer w = { .arena = arena, .p = p, .target = t, .diag = diag,
-                                 .named = named };
+        struct llvm_writer w = {
+                .arena = arena, .p = p, .target = t, .diag = diag, .named = named
+        };
         w.cpu = target_cpu(t) ? target_cpu(t) : "";
         w.features = features_of(arena, t);
         w.context = *context = llvm.ContextCreate();

@@ -16,15 +16,14 @@ static int entries_of(const struct loop_variable *v) { return v->rows ? v->rows 
 
 static bool is_declared(const struct llvm_writer *w, const struct loop_variable *v)
 {
-        return v->number >= 0 && v->number < w->slot_count &&
-               w->slots[v->number].variable == v &&
+        return v->number >= 0 && v->number < w->slot_count && w->slots[v->number].variable == v &&
                w->slots[v->number].function == w->function_number;
 }
 
 static void reserve(struct llvm_writer *w, struct loop_variable *v)
 {
-        const bool is_known = v->number >= 0 && v->number < w->slot_count &&
-                              w->slots[v->number].variable == v;
+        const bool is_known =
+                v->number >= 0 && v->number < w->slot_count && w->slots[v->number].variable == v;
         if (!is_known) {
                 v->number = w->slot_count;
                 for (int i = 0; i < entries_of(v); i++) {
@@ -117,8 +116,7 @@ static void join_begin(struct join *j, LLVMBasicBlockRef from)
 static void join_add(const struct join *j, LLVMBasicBlockRef from, LLVMValueRef *values)
 {
         for (int i = 0; i < j->count; i++) {
-                LLVMValueRef *value =
-                        values ? &values[i] : &j->w->slots[j->slots[i]].value;
+                LLVMValueRef *value = values ? &values[i] : &j->w->slots[j->slots[i]].value;
                 llvm.AddIncoming(j->phis[i], value, &from, 1);
         }
 }
@@ -201,8 +199,7 @@ static void put_for(struct llvm_writer *w, const struct loop_stmt *s)
         after.phis = arena_array(w->arena, (size_t)after.count + 1, sizeof *after.phis);
         llvm_declare(w, s->variable, l.index);
         llvm_block(w, s->body);
-        LLVMBasicBlockRef latch =
-                index_loop_end(w, &l, s->step, !never_wraps(s->b, s->step));
+        LLVMBasicBlockRef latch = index_loop_end(w, &l, s->step, !never_wraps(s->b, s->step));
         LLVMValueRef *last = values_now(&body);
         join_add(&body, latch, last);
         join_begin(&after, l.is_entered ? NULL : l.before);
@@ -282,8 +279,8 @@ static void leave_unless_zero(struct llvm_writer *w, LLVMValueRef status)
 
 static LLVMValueRef argument(struct llvm_writer *w, const struct loop_stmt *s, int i)
 {
-        LLVMValueRef offset = s->offsets && s->offsets[i] ? llvm_expression(w, s->offsets[i])
-                                                          : NULL;
+        LLVMValueRef offset =
+                s->offsets && s->offsets[i] ? llvm_expression(w, s->offsets[i]) : NULL;
         return llvm_pointer_to(w->at, llvm_address(w, s->buffers[i], offset),
                                llvm.Int8TypeInContext(w->context));
 }
@@ -305,8 +302,8 @@ static void call(struct llvm_writer *w, const struct loop_stmt *s, LLVMValueRef 
         if (last)
                 args[count - 1] = last;
         const struct llvm_function *known = llvm_function(w, f);
-        LLVMValueRef status = llvm.BuildCall2(w->at, known->type, known->value, args,
-                                              (unsigned)count, "");
+        LLVMValueRef status =
+                llvm.BuildCall2(w->at, known->type, known->value, args, (unsigned)count, "");
         if (known->can_fail)
                 leave_unless_zero(w, status);
 }
@@ -347,7 +344,8 @@ static void put_declaration(struct llvm_writer *w, const struct loop_stmt *s)
         if (v->type.tile)
                 llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no hardware tiles");
         else
-                llvm_declare(w, v, s->a ? llvm_expression(w, s->a)
+                llvm_declare(w, v,
+                             s->a ? llvm_expression(w, s->a)
                                         : llvm.ConstNull(llvm_type(w, v->type)));
 }
 

@@ -105,8 +105,8 @@ LLVMValueRef llvm_shuffle(struct llvm_writer *w, LLVMValueRef a, LLVMValueRef b,
 {
         LLVMValueRef *which = arena_array(w->arena, (size_t)count, sizeof *which);
         for (int l = 0; l < count; l++)
-                which[l] = llvm.ConstInt(llvm.Int32TypeInContext(w->context), (uint64_t)lanes[l],
-                                         0);
+                which[l] =
+                        llvm.ConstInt(llvm.Int32TypeInContext(w->context), (uint64_t)lanes[l], 0);
         return llvm.BuildShuffleVector(w->at, a, b ? b : llvm.GetUndef(llvm.TypeOf(a)),
                                        llvm.ConstVector(which, (unsigned)count), "");
 }
