@@ -411,6 +411,74 @@ def test_lengths(tmp_path):
         dnncc.run_host(program, [np.zeros((10, 3), np.float32)])
 
 
+CALLS = r"""
+#include <pthread.h>
+#include <string.h>
+#include "model.h"
+
+static float x[10 * 3], right[9 * 2];
+
+/* The extents are others in each thread and from call to call; nothing but those elements is written. */
+static void *calls(void *first)
+{
+        float workspace[MODEL_WORKSPACE_SIZE / sizeof(float) + 16], y[10 * 2];
+        void *aligned = (void *)(((size_t)workspace + 63) / 64 * 64);
+        for (int k = 0; k < 2000; k++) {
+                const int n = (k * 7 + *(const int *)first) % 10;
+                for (int i = 0; i < 20; i++)
+                        y[i] = -5;
+                if (model_run(aligned, x, n, y) || memcmp(y, right, (size_t)n * 2 * sizeof *y))
+                        return first;
+                for (int i = 2 * n; i < 20; i++)
+                        if (y[i] != -5)
+                                return first;
+        }
+        return NULL;
+}
+
+int main(void)
+{
+        static const int64_t wrong[] = { -1, 10, INT64_MAX, INT64_MIN };
+        static float workspace[MODEL_WORKSPACE_SIZE / sizeof(float) + 16], before[sizeof workspace / sizeof *workspace], y[20];
+        void *aligned = (void *)(((size_t)workspace + 63) / 64 * 64);
+        int firsts[] = { 0, 3 };
+        pthread_t threads[2];
+        for (int i = 0; i < 30; i++)
+                x[i] = (float)(i % 7 - 3);
+        for (int i = 0; i < 4; i++)
+                if (model_run(aligned, x, wrong[i], y) != MODEL_ERROR_EXTENT || memcmp(workspace, before, sizeof workspace))
+                        return 1;
+        for (int i = 0; i < 20; i++)
+                if (y[i] != 0)
+                        return 2;
+        if (model_run(aligned, x, 9, right))
+                return 3;
+        for (int i = 0; i < 2; i++)
+                pthread_create(&threads[i], NULL, calls, &firsts[i]);
+        for (int i = 0; i < 2; i++) {
+                void *failed;
+                pthread_join(threads[i], &failed);
+                if (failed)
+                        return 4;
+        }
+        return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("options", [[], ["--target=x86-64-v3"]], ids=lambda o: " ".join(o) or "generic")
+def test_calls_from_c(options, tmp_path):
+    """outside of its bounds an extent is ERROR_EXTENT, and neither outputs nor the workspace are written; two threads run with other extents at the same time"""
+    done = dnncc.run([dnncc.DNNCC, small(tmp_path / "m.onnx"), "--dim=batch=0..9", *options, "-o", tmp_path / "model.c"])
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "calls.c").write_text(CALLS)
+    for sanitize in "thread", "address,undefined":
+        done = dnncc.run(["gcc", "-O1", "-g", f"-fsanitize={sanitize}", "-fno-sanitize-recover=all", f"-I{tmp_path}", tmp_path / "calls.c", tmp_path / "model.c", "-o", tmp_path / "calls", "-pthread", "-lm"])
+        assert done.returncode == 0, done.stderr
+        done = dnncc.run([tmp_path / "calls"])
+        assert done.returncode == 0, (done.returncode, done.stderr)
+
+
 @pytest.mark.parametrize("dims, code, says", [
     (["batch=5..2"], dnncc.USAGE, "NAME=1..N"), (["batch=0..0"], dnncc.USAGE, "NAME=1..N"), (["batch=-1..4"], dnncc.USAGE, "NAME=1..N"),
     (["batch=1..99999999999"], dnncc.USAGE, "NAME=1..N"), (["batch=1..8", "batch=4"], dnncc.USAGE, "two values"),
