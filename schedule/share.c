@@ -136,6 +136,29 @@ static struct shared_how how_of(const struct sharing_of *s, int rows, int panels
                                     .read_by_own = tasks > 1 && how == s->wanted };
 }
 
+/* Returns what decides between ways to share: cycles. Where a run gives the rows, it is the sum of
+ * what they are beside those of one thread, for all rows of tiles, a quarter of these, and so on
+ * down to one. */
+static double judged(const struct shared_work *work, const struct sharing_of *of, int rows,
+                     int panels, bool open, const struct target *target)
+{
+        const struct shared_how how = how_of(of, rows, panels), alone = how_of(of, 1, 1);
+        struct shared_work fewer = *work;
+        double sum = 0;
+        if (!open)
+                return shared_cost(work, &how, target);
+        for (int64_t count = work->rows; count; count = count > 4 ? count / 4 : count > 1) {
+                const double share = (double)count / (double)work->rows;
+                fewer.rows = count;
+                fewer.cycles = work->cycles * share;
+                fewer.operand = work->operand * share;
+                fewer.gathered = work->gathered * share;
+                fewer.result = work->result * share;
+                sum += shared_cost(&fewer, &how, target) / shared_cost(&fewer, &alone, target);
+        }
+        return sum;
+}
+
 double schedule_share(struct schedule_registers *s, const struct op *op,
                       const struct shared_work *work, const struct schedule_machine *machine)
 {
@@ -148,18 +171,17 @@ double schedule_share(struct schedule_registers *s, const struct op *op,
                 of.made = made(op_operand(op, 0), machine);
                 of.wanted = wanted(op, machine->target);
         }
-        struct shared_how alone = how_of(&of, 1, 1);
-        double best = shared_cost(&shared, &alone, machine->target);
+        const bool open = machine->threads > 1 && !op_is_static_inside(op);
+        double best = judged(&shared, &of, 1, 1, open, machine->target);
         s->row_tasks = s->panel_tasks = 1;
         for (int rows = machine->threads; rows >= 1 && machine->threads > 1; rows--) {
                 int panels = machine->threads / rows;
-                const struct shared_how how = how_of(&of, rows, panels);
-                double cycles = shared_cost(&shared, &how, machine->target);
-                if (machine->threads % rows || cycles >= best)
+                double time = judged(&shared, &of, rows, panels, open, machine->target);
+                if (machine->threads % rows || time >= best)
                         continue;
-                best = cycles;
+                best = time;
                 s->row_tasks = rows;
                 s->panel_tasks = panels;
         }
-        return best;
+        return judged(&shared, &of, s->row_tasks, s->panel_tasks, false, machine->target);
 }
