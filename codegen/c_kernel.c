@@ -61,6 +61,22 @@ static bool is_constant_in_loop(const struct loop_expr *e, int depth)
         return true;
 }
 
+/* Does the loop go over a row of sums in an array on the stack, as accumulator rows do, and nothing
+ * else? Compilers are to make vectors of it, and to leave it a loop. */
+static bool is_row_of_sums(const struct c_writer *w, const struct loop_stmt *s)
+{
+        bool sums = false;
+        if (w->target->gpu || target_vector_bytes(w->target) || !loop_is_int(s->b, &(int64_t){ 0 }))
+                return false;
+        for (const struct loop_stmt *in = s->body->first; in; in = in->next) {
+                if (in->kind == STMT_STORE && in->buffer->space == SPACE_STACK)
+                        sums = true;
+                else if (in->kind != STMT_LET)
+                        return false;
+        }
+        return sums;
+}
+
 static void put_for(struct c_writer *w, const struct loop_stmt *s)
 {
         if (loop_for_is_grid(s->for_kind)) {
@@ -75,6 +91,10 @@ static void put_for(struct c_writer *w, const struct loop_stmt *s)
         const char *name = c_use(w, s->variable), *end = NULL;
         if (s->for_kind == FOR_UNROLL && w->dialect->unroll)
                 c_line(w, "%s", w->dialect->unroll);
+        if (is_row_of_sums(w, s)) {
+                c_line(w, "ROLLED");
+                w->rolls = true;
+        }
         c_put(w, "for (%s %s = ", c_type_here(w, s->variable->type.element), name);
         c_expression(w, s->a);
         if (!is_constant_in_loop(s->b, 0)) {

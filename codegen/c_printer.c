@@ -227,6 +227,17 @@ static void put_types(struct c_writer *w, struct text *out)
         }
 }
 
+static const char roll_guard[] =
+        "\n"
+        "/* A loop over a row of sums becomes vectors, but stays a loop: unrolled, its sums would "
+        "take more registers than\n"
+        " * there are. */\n"
+        "#if defined(__GNUC__) && __GNUC__ >= 8 && !defined(__clang__)\n"
+        "#define ROLLED _Pragma(\"GCC unroll 1\")\n"
+        "#else\n"
+        "#define ROLLED\n"
+        "#endif\n";
+
 /* Prints the top of the C file after the header's text. */
 static void put_rest_of_top(struct c_writer *w, struct text *out)
 {
@@ -237,6 +248,8 @@ static void put_rest_of_top(struct c_writer *w, struct text *out)
         text_add(out, "%s", address_guard);
         put_kernel_guard(w, out);
         text_add(out, "%s", restrict_guard);
+        if (w->rolls)
+                text_add(out, "%s", roll_guard);
         put_types(w, out);
         c_vectors_top(w, out);
         c_keep_top(w, out);

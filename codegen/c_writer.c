@@ -489,6 +489,7 @@ void c_names_begin(struct c_writer *w)
                 c_reserve(w, c_macro(w, macros[i]));
         c_reserve(w, arena_printf(w->arena, "%s_selftest", w->options->prefix));
         c_reserve(w, "RESTRICT");
+        c_reserve(w, "ROLLED");
         for (int e = 0; e < ELEMENT_COUNT; e++) {
                 c_reserve(w, c_memory_name((enum element)e));
                 c_reserve(w, arena_printf(w->arena, "align_%s", c_memory_name((enum element)e)));

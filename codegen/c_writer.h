@@ -158,6 +158,7 @@ struct c_writer {
 
         bool in_kernel;                 /* The code being printed carries the target's attribute. */
         bool keeps, pins;
+        bool rolls;                     /* Loops over rows of sums have ROLLED in front. */
         const char *gcc_optimize;       /* ",no-NAME": gcc must not apply these optimizations to
                                          * kernels, because of the rows that are used. */
         struct c_vectored *vectored;    /* It lists the library functions on vectors. */
