@@ -14,7 +14,6 @@
 #include "codegen/inside.h"
 #include "cost/code.h"
 #include "ir/loop/loop_build.h"
-#include "ir/target/rates.h"
 
 enum {
         /* bytes of code */
@@ -142,7 +141,7 @@ static int count_inside(const struct footprint_of *of, const struct loop_functio
 /* Returns the words of stack of a function with `live` words of variables at a time. */
 static int64_t stack_words(const struct target *t, int64_t live, int inside, int parameters)
 {
-        const int64_t own = (int64_t)rate_stack_function(t);
+        const int64_t own = code_stack_words(t);
         return own ? own + live + STACK_OWN_PARAMETER * parameters
                    : STACK_FUNCTION + live + live / 4 + STACK_CONSTANT * inside +
                              STACK_PARAMETER * parameters;

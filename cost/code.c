@@ -578,3 +578,8 @@ double cost_of_kernel_work(const struct loop_function *kernel)
         arena_free(scratch);
         return work;
 }
+
+int64_t code_stack_words(const struct target *target)
+{
+        return (int64_t)rate_stack_function(target);
+}

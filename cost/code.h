@@ -39,5 +39,8 @@ double code_count(enum code_count what, const struct target *target,
                   const struct loop_function *kernel, const struct loop_range *scalars);
 /* Returns about how many bytes of code a function is on such a core, addresses included. */
 double code_bytes(const struct target *target, const struct loop_function *f);
+/* Returns the words of stack that a function takes besides its variables and parameters; 0: nobody
+ * knows for which core it is. */
+int64_t code_stack_words(const struct target *target);
 
 #endif

@@ -31,3 +31,8 @@ double windows_cost(double elements, const struct target *t)
 {
         return elements / target_lanes(t, E_F32) * rate_window_step(t);
 }
+
+bool lanes_unroll_window(int64_t offsets, const struct target *t)
+{
+        return offsets <= rate_lanes_window(t);
+}

@@ -8,7 +8,6 @@
 #include "engines/vector/lanes_cost.h"
 #include "engines/vector/vector_engine.h"
 #include "engines/words/words_engine.h"
-#include "ir/target/rates.h"
 #include "ir/tensor/packed_multiply.h"
 
 /* Returns the fewest tiles of a row that a strip may have within the percents of time that may be
@@ -115,7 +114,7 @@ static struct schedule with_window(struct schedule s, const struct op *op,
         const struct type *w = op_operand(op, 1)->type;
         const int64_t window = type_extent(w, w->rank - 2) *
                                (w->rank > 3 ? type_extent(w, w->rank - 3) : 1);
-        if (window <= rate_lanes_window(target) && window > s.registers.unroll)
+        if (lanes_unroll_window(window, target) && window > s.registers.unroll)
                 s.registers.unroll = (int)window;
         return s;
 }
