@@ -11,7 +11,8 @@ struct lanes_shape { int64_t rows, columns, stride[2], window[2]; };
  * resident: it stays there from tile to tile. */
 double lanes_cost(const struct lanes_shape *sh, int rows, int columns, bool at_once, bool resident,
                   const struct target *t);
-/* Is a window of so many offsets worth its code without a loop, although registers do not hold it? */
+/* Is a window of so many offsets worth its code without a loop, although registers do not hold
+ * it? */
 bool lanes_unroll_window(int64_t offsets, const struct target *t);
 /* Returns the cost of a reduction of windows with `elements` elements. */
 double windows_cost(double elements, const struct target *t);
