@@ -542,8 +542,7 @@ struct loop_expr *emit_circular_position(struct emit *e, const struct value *v,
         dims[0] = dim_of(1);
         dims[circular->rows] = dim_of(circular->kept);
         if (circular->kept < type_extent(t, circular->rows))
-                at[circular->rows] =
-                        emit_op_int(e, LOOP_REM, index[circular->rows], circular->kept);
+                at[circular->rows] = emit_remainder(e, index[circular->rows], circular->kept);
         if (circular->from) {
                 at[circular->columns] =
                         emit_op(e, LOOP_SUB, index[circular->columns], circular->from);

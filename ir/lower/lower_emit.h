@@ -247,6 +247,9 @@ void emit_define(struct emit *e, const struct value *v, struct loop_expr *const 
 struct loop_expr *emit_op(struct emit *e, enum loop_opcode op, struct loop_expr *a,
                           struct loop_expr *b);
 struct loop_expr *emit_op_int(struct emit *e, enum loop_opcode op, struct loop_expr *a, int64_t b);
+/* Returns x % n for x >= 0: just %k where x is y * (a multiple of n) + %k, and %k a loop's variable
+ * below n. */
+struct loop_expr *emit_remainder(struct emit *e, struct loop_expr *x, int64_t n);
 /* The number is of type index. */
 struct loop_expr *emit_int(struct emit *e, int64_t value);
 struct loop_expr *emit_number(struct emit *e, enum element element, int64_t value);

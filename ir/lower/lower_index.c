@@ -26,6 +26,41 @@ struct loop_expr *emit_number(struct emit *e, enum element element, int64_t valu
         return loop_int(e->arena, element, value);
 }
 
+/* ---- remainders ---- */
+
+/* Returns the statement around here that declares the variable; NULL: none does. */
+static const struct loop_stmt *declaration(const struct emit *e, const struct loop_variable *v)
+{
+        for (const struct scope *scope = e->scope; scope; scope = scope->parent) {
+                if (scope->stmt && scope->stmt->variable == v)
+                        return scope->stmt;
+                for (const struct loop_stmt *s = scope->block->first; s; s = s->next)
+                        if (s->kind == STMT_LET && s->variable == v)
+                                return s;
+        }
+        return NULL;
+}
+
+static const struct loop_stmt *declaration_of(const struct emit *e, const struct loop_expr *x)
+{
+        return x->op == LOOP_VARIABLE ? declaration(e, x->variable) : NULL;
+}
+
+struct loop_expr *emit_remainder(struct emit *e, struct loop_expr *x, int64_t n)
+{
+        const struct loop_stmt *let = declaration_of(e, x);
+        const struct loop_expr *sum = let && let->kind == STMT_LET ? let->a : x;
+        int64_t scale, first, end;
+        if (sum->op == LOOP_ADD && sum->args[0]->op == LOOP_MUL &&
+            loop_is_int(sum->args[0]->args[1], &scale) && scale % n == 0) {
+                const struct loop_stmt *loop = declaration_of(e, sum->args[1]);
+                if (loop && loop->kind == STMT_FOR && loop_is_int(loop->a, &first) &&
+                    loop_is_int(loop->b, &end) && first >= 0 && end <= n)
+                        return sum->args[1];
+        }
+        return emit_op_int(e, LOOP_REM, x, n);
+}
+
 /* ---- extents ---- */
 
 /* Returns the scalar parameter that stands for a symbol. */
