@@ -275,13 +275,23 @@ static struct c_shape put_extreme(struct c_writer *w, const struct loop_expr *e)
         return put_helper(w, (is_float ? floating : number)[e->op - LOOP_MIN], e);
 }
 
+/* Beside a narrow number without a sign, a literal says that it has none. */
+static void put_arm(struct c_writer *w, const struct loop_expr *arm, int least)
+{
+        const enum element e = element_of(arm);
+        c_operand(w, arm, least);
+        if (arm->op == LOOP_LITERAL && arm->type.lanes == 1 && element_info[e].bytes < 4 &&
+            element_info[e].class == CLASS_UINT)
+                c_put(w, "u");
+}
+
 struct c_shape c_choice(struct c_writer *w, const struct loop_expr *e)
 {
         c_operand(w, e->args[0], C_COMPARISON);
         c_put(w, " ?" C_SOFT);
-        c_operand(w, e->args[1], C_LOGICAL);
+        put_arm(w, e->args[1], C_LOGICAL);
         c_put(w, " :" C_SOFT);
-        c_operand(w, e->args[2], C_TERNARY);
+        put_arm(w, e->args[2], C_TERNARY);
         return (struct c_shape){ C_TERNARY, is_narrow(e) };
 }
 

@@ -55,7 +55,7 @@ def test_page():
 @pytest.mark.long
 @pytest.mark.parametrize("options, one", [
     ([], []), (["--hook"], ["-DNDEBUG"]), (["--requantize=integer"], ["-DINT32_MIN=(-2147483647-1)"]),
-    (["--target=cortex-m4"], ["-DMODEL_PORTABLE", "-DINT32_MIN=(-2147483647-1)"])])
+    *(([f"--target={t}"], ["-DMODEL_PORTABLE", "-DINT32_MIN=(-2147483647-1)"]) for t in ("cortex-m0", "cortex-m3", "cortex-m4", "riscv32"))])
 @pytest.mark.parametrize("model", [*boards.EXAMPLES, "mnist_cnn", "dscnn_kws_int8", "micro_kws_qdq", "resnet8_int8"])
 def test_misra(model, options, one, tmp_path):
     if not shutil.which("cppcheck"):
