@@ -146,9 +146,9 @@ $(B)/libdnncc_vta.a $(B)/libdnncc_unified.a:
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-# one file that needs no library of the system that it runs on
+# one file that needs no library of the system that it runs on, and loads none: LLVM is not for it
 static: $(B)/dnncc-static
-$(B)/dnncc-static: $(B)/obj/compiler/main.o $(B)/libdnncc.a
+$(B)/dnncc-static: $(B)/obj/compiler/main.o $(B)/obj/codegen/llvm/llvm_absent.o $(B)/libdnncc.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -static -o $@ $^ $(LIBS)
 
