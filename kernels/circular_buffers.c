@@ -407,7 +407,7 @@ static bool find_buffers(struct circular_buffers *r, const struct region *region
         }
         if (!good || r->list[r->count - 1].value != result)
                 return false;
-        r->patch = find_patch(region->owner);
+        r->patch = r->pools ? 0 : find_patch(region->owner);      /* A pool takes whole rows. */
         struct arena *arena = arena_new();
         struct need *needs = arena_array(arena, (size_t)count + 1, sizeof *needs);
         for (int i = 0; i < r->count; i++)

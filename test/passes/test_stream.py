@@ -469,3 +469,23 @@ def test_images_that_change_places_do_not_stream(tmp_path, move):
     done = dnncc.run([dnncc.DNNCC, path, "--max-ram=1", "--passes=stream,lower", "--check", "--emit=loops", "-o", "-"], cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "circular" not in done.stdout
+
+
+def test_pools_of_rows_alone(tmp_path):
+    """a pool that leaves the columns takes whole rows, however little memory is asked for: no patches"""
+    (tmp_path / "m.dnn").write_text("""dnn 3
+module "m"
+func @main(%x "x": <1 x 4 x 6 x 7 x f32>) -> ("y") {
+  %1 = exp(%x) : <1 x 4 x 6 x 7 x f32>
+  %2 = reduce_window(%1) window=[1, 1, 2, 1] strides=[1, 1, 2, 1] : <1 x 4 x 3 x 7 x f32>
+  %3 = exp(%2) : <1 x 4 x 3 x 7 x f32>
+  %4 = reduce_window(%3) window=[1, 1, 3, 1] : <1 x 4 x 1 x 7 x f32>
+  yield(%4)
+}
+""")
+    for budget in (0, 64, 200, 300, 448, 600, 2000):
+        done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", f"--max-ram={budget}", "--check"])
+        assert done.returncode in (dnncc.OK, dnncc.BUDGET), done.stderr
+        if done.returncode:
+            done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", f"--max-ram={least(tmp_path / 'm.dnn', tmp_path)}", "--check"])
+        assert done.returncode == dnncc.OK and all(": equal" in line for line in dnncc.checks(done)), done.stderr
