@@ -90,14 +90,16 @@ static bool measure(struct llvm_jit *jit, struct jit_timing *timing, int64_t *ex
                 code = llvm_jit_run(jit, extents, inputs, outputs);
                 times[count++] = clock_seconds() - start;
         }
-        qsort(times, (size_t)count, sizeof *times, by_size);
-        timing->times = (struct harness_times){
-                .runs = count,
-                .low = times[count / 20],
-                .median = times[count / 2],
-                .high = times[count - 1 - count / 20],
-        };
         timing->code = code;
+        if (!code) {
+                qsort(times, (size_t)count, sizeof *times, by_size);
+                timing->times = (struct harness_times){
+                        .runs = count,
+                        .low = times[count / 20],
+                        .median = times[count / 2],
+                        .high = times[count - 1 - count / 20],
+                };
+        }
         free(times);
         return !code;
 }

@@ -2,10 +2,10 @@
 /* Chooses over how many images at a time operations run.
  *
  * A layer is a contraction, or what begins the list, with the operations up to the next
- * contraction. Values that pass from layer to layer come from the second-level cache if less than
- * its size was read and written since they were last touched, and else from beyond it. Over few
- * images they mostly come from the cache, but weights that have left it in the meantime are read
- * once for each microbatch, the images that go together.
+ * contraction; attention is one layer. Values that pass from layer to layer come from the
+ * second-level cache if less than its size was read and written since they were last touched, and
+ * else from beyond it. Over few images they mostly come from the cache, but weights that have left
+ * it in the meantime are read once for each microbatch, the images that go together.
  *
  *      images at a time     values between layers        weights
  *      all                  from memory                  once
@@ -26,7 +26,7 @@ enum { SEGMENT_LAYERS_MAX = 256, SIZES_MAX = 16 };
 
 /* A byte that passes between layers counts as so many cycles, more and more, as long as the choice
  * takes at most SLOWER times the least time; with --goal=memory it counts as the most. */
-static const double BYTE_CYCLES[] = { 0, .0625, .25, 1, 4 }, SLOWER = 1.02;
+static const double BYTE_CYCLES[] = { 0, .0625, .25, 1, 4 }, SLOWER = 1.01;
 enum { BYTE_CYCLES_COUNT = sizeof BYTE_CYCLES / sizeof *BYTE_CYCLES };
 
 /* A value that passes from one layer to another, or into the list or out of it. made: the layer
@@ -143,10 +143,29 @@ static void note_layer(struct choice *c, struct layer *layer, int at, struct op 
         layer->made = c->number_count - layer->first - layer->reads;
 }
 
+/* Is it a product of batches of matrices, as the two of attention are? */
+static bool is_batched(const struct op *op)
+{
+        int batch = 0;
+        if (op->code == OP_dot)
+                op_ints(op, "batch_a", &batch);
+        return batch > 0;
+}
+
+/* Does a layer begin with operation i? The second product of attention belongs to the first one:
+ * scores are no values between layers. */
+static bool begins_layer(struct op *const *ops, int i, const struct op *first)
+{
+        return !i || (op_info[ops[i]->code].traits & TRAIT_CONTRACTION &&
+                      !(is_batched(ops[i]) && is_batched(first)));
+}
+
 static void find_layers(struct choice *c, struct op *const *ops, int count)
 {
+        const struct op *first = NULL;
         for (int i = 0; i < count; i++) {
-                if (!i || op_info[ops[i]->code].traits & TRAIT_CONTRACTION) {
+                if (begins_layer(ops, i, first)) {
+                        first = ops[i];
                         ARENA_GROW(c->arena, c->layers, c->layer_count);
                         c->layers[c->layer_count++] = (struct layer){ 0 };
                 }

@@ -18,14 +18,24 @@
  * a level, odd if it divides, that is at least those of its operands, one more where the kind
  * changes, and two more where it needs all images of what divides. How many images go together,
  * choose.c says. Exact: each image's elements are computed as before. Not for targets whose kernels
- * are launches, or streams of an accelerator. */
+ * are launches, or streams of an accelerator; and unless --limit microbatch_images asks for it, not
+ * where images are only moved among each other (heads in front of images), which kernels otherwise
+ * read through. */
 #include "ir/lower/lower_emit.h"
 #include "passes/microbatch/microbatch.h"
 
 /* carries: the batch of the inputs reaches the results, which have rows for each image. */
 struct node { struct op *op; bool carries, divides; int level; };
 
-struct nodes { struct arena *arena; struct node *list; int count, levels; double flops; };
+/* flops: of contractions that divide; moved: an operation moves elements of several images, which
+ * costs nothing where kernels read through it, but does between loops. */
+struct nodes {
+        struct arena *arena;
+        struct node *list;
+        int count, levels;
+        double flops;
+        bool moved;
+};
 
 /* ---- levels ---- */
 
@@ -69,20 +79,21 @@ static bool carries_images(const struct nodes *n, const struct region *body, con
         return v->kind == VALUE_RESULT && v->op->region == body && n->list[v->op->number].carries;
 }
 
-static struct node find_node(const struct nodes *n, struct op *op, int64_t images)
+static struct node find_node(struct nodes *n, struct op *op, int64_t images)
 {
         struct node node = { .op = op };
         const struct type *t = op->result_count ? op_result(op)->type : NULL;
-        bool divided = false;
+        bool divided = false, reads = false;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
                 const bool carries = v && carries_images(n, op->region, v, images);
-                node.carries |= carries;
+                reads |= carries;
                 divided |= carries && microbatch_share(op, i, images) == OPERAND_DIVIDED;
         }
-        node.carries &= t && t->rank && dim_is_static(t->dims[0]) &&
-                        !(type_extent(t, 0) % images);
+        node.carries = reads && t && t->rank && dim_is_static(t->dims[0]) &&
+                       !(type_extent(t, 0) % images);
         node.divides = divided && microbatch_divides(op, images);
+        n->moved |= reads && !node.divides && op_info[op->code].traits & TRAIT_FREE;
         return node;
 }
 
@@ -317,6 +328,8 @@ static int divide_body(struct arena *arena, struct region *body, int64_t images,
         struct nodes n = find_nodes(arena, body, images);
         struct op **ops = arena_array(arena, (size_t)n.count + 1, sizeof *ops);
         int loops = 0;
+        if (n.moved && !context->limits.microbatch_images)
+                return 0;
         for (int level = 0; level < n.levels; level++)
                 for (int i = 0; i < n.count; i++)
                         if (n.list[i].level == level && n.list[i].op != body->last)
