@@ -22,8 +22,8 @@
  *
  * The program: kernels that main does not call, tasks that no kernel launches, and constants,
  * workspace buffers and views that main does not mention, go; a view of a view becomes one of the
- * buffer that both lie in. A task loses parameters that it does not use; those of a kernel stay,
- * because they are how main calls it. The plan stays, too.
+ * buffer that both lie in. A task loses parameters that it does not use; a kernel loses those that
+ * are constants in all calls. The plan stays, too.
  *
  * Exact to the bit. */
 #include <string.h>
@@ -392,6 +392,70 @@ static int prune_parameters(struct loop_function *task)
         return all ? 0 : trim_task(task);
 }
 
+/* ---- constants that kernels do not use ----
+ *
+ * A table of positions, for instance, that a kernel of circular buffers has in closed form. */
+
+struct uses { const struct loop_function *kernel; int parameter; bool constants; };
+
+static void check_argument(struct loop_stmt *s, void *context)
+{
+        struct uses *uses = context;
+        if ((s->kind == STMT_CALL || s->kind == STMT_LAUNCH) && s->function == uses->kernel)
+                uses->constants &= s->kind == STMT_CALL &&
+                                   s->buffers[uses->parameter]->space == SPACE_CONSTANT;
+}
+
+static void drop_argument(struct loop_stmt *s, void *context)
+{
+        const struct uses *uses = context;
+        if (s->kind != STMT_CALL || s->function != uses->kernel)
+                return;
+        for (int i = uses->parameter; i + 1 < s->function->buffer_count; i++) {
+                s->buffers[i] = s->buffers[i + 1];
+                if (s->offsets)
+                        s->offsets[i] = s->offsets[i + 1];
+        }
+}
+
+static void mark_arguments(struct loop_stmt *s, void *context)
+{
+        mark_buffers(s, context);
+        if (s->source)
+                s->source->number = 1;
+        if (s->variable && s->variable->base)
+                s->variable->base->number = 1;
+        for (int i = 0; s->kind == STMT_LAUNCH && i < s->function->buffer_count; i++)
+                s->buffers[i]->number = 1;
+}
+
+/* Drops the parameters that are constants in all calls, and that the kernel does not use. Returns
+ * their number. */
+static int prune_constants(struct loop_program *p, struct loop_function *kernel)
+{
+        int count = 0;
+        for (int i = 0; i < kernel->buffer_count; i++)
+                kernel->buffers[i]->number = 0;
+        loop_block_walk(kernel->body, mark_arguments, mark_load, NULL);
+        for (int i = kernel->buffer_count - 1; i >= 0; i--) {
+                struct uses uses = { kernel, i, !kernel->buffers[i]->number };
+                if (uses.constants)
+                        loop_walk_mains(p, check_argument, NULL, &uses);
+                if (!uses.constants)
+                        continue;
+                loop_walk_mains(p, drop_argument, NULL, &uses);
+                kernel->buffer_count--;
+                for (int k = i; k < kernel->buffer_count; k++)
+                        kernel->buffers[k] = kernel->buffers[k + 1];
+                count++;
+        }
+        for (int i = 0; i < kernel->buffer_count; i++)
+                kernel->buffers[i]->number = i;
+        for (int i = 0; i < kernel->scalar_count; i++)
+                kernel->scalars[i]->number = i;
+        return count;
+}
+
 /* ---- the program ---- */
 
 static void mark_call(struct loop_stmt *s, void *context)
@@ -477,6 +541,8 @@ int pass_prune(struct loop_program *p, struct pass_context *context)
                         count += prune_function(p, k);
                 if (k->kind == FUNCTION_TASK)
                         count += prune_parameters(k);
+                if (k->kind == FUNCTION_KERNEL)
+                        count += prune_constants(p, k);
         }
         return count + prune_unreached(p);
 }
