@@ -585,6 +585,8 @@ bool layout_convolve(struct layout *l, struct op *op)
         c.own = layout_has_own_blocks(l, op);
         if (!bring_groups(&c))
                 return layout_refuse(l, REMARK_layout_groups);
+        if (is_depthwise(&c) && !layout_is_depthwise(op))
+                c.w = w;                /* Channels were repeated: lanes widen no weights. */
         bool few = !c.own && !is_depthwise(&c) && !blocks_of(c.x) &&
                    type_extent(c.x->type, 1) < l->block;
         int group = whole_group(&c);

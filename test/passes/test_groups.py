@@ -89,3 +89,23 @@ def test_layouts_of_many(tmp_path):
     """blocks of a network of 168 channels in 7 groups: no product by zeros"""
     text = dnncc.run([dnncc.DNNCC, network(tmp_path / "m.onnx", 24, [FORMS[0], (7, 1, FORMS[0][2])]), "--target=x86-64-v4", "--emit=ir", "-o", "-"]).stdout
     assert text.count("channels=24 outputs=24 block=24") == 2
+
+
+@pytest.mark.parametrize("element", ["bf16", "f16", "f32"])
+@pytest.mark.parametrize("groups, outputs", [(20, 2), (116, 2), (17, 3), (32, 1)])
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64"])
+def test_narrow_weights_of_single_channels(element, groups, outputs, target, tmp_path):
+    """groups of one channel and several outputs, whose weights have 16 bits"""
+    shape = f"1 x {groups * outputs} x 8 x 9 x {element}"
+    weights = np.random.default_rng(0).integers(-8, 9, groups * outputs * 9).astype(np.float32) / 4
+    data = {"f32": weights, "f16": weights.astype(np.float16), "bf16": (weights.view(np.uint32) >> 16).astype(np.uint16)}[element]
+    (tmp_path / "m.dnn").write_text(f"""dnn 3
+module "m"
+const @w : <{groups * outputs} x 1 x 3 x 3 x {element}> = hex "{data.tobytes().hex()}"
+func @main(%x "x": <1 x {groups} x 8 x 9 x {element}>) -> ("y") {{
+  %1 = convolve(%x, @w) pads=[1, 1, 1, 1] groups={groups} : <{shape}>
+  yield(%1)
+}}
+""")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", f"--target={target}", "--check"])
+    assert done.returncode == dnncc.OK, done.stderr
