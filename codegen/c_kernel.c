@@ -66,7 +66,8 @@ static bool is_constant_in_loop(const struct loop_expr *e, int depth)
 static bool is_row_of_sums(const struct c_writer *w, const struct loop_stmt *s)
 {
         bool sums = false;
-        if (w->target->gpu || target_vector_bytes(w->target) || !loop_is_int(s->b, &(int64_t){ 0 }))
+        if (target_engine(w->target)->launches || target_vector_bytes(w->target) ||
+            !loop_is_int(s->b, &(int64_t){ 0 }))
                 return false;
         for (const struct loop_stmt *in = s->body->first; in; in = in->next) {
                 if (in->kind == STMT_STORE && in->buffer->space == SPACE_STACK)

@@ -2,10 +2,10 @@
 /* Chooses over how many images at a time operations run.
  *
  * A layer is a contraction, or what begins the list, with the operations up to the next
- * contraction; attention is one layer. Values that pass from layer to layer come from the
- * second-level cache if less than its size was read and written since they were last touched, and
- * else from beyond it. Over few images they mostly come from the cache, but weights that have left
- * it in the meantime are read once for each microbatch, the images that go together.
+ * contraction. Values that pass from layer to layer come from the second-level cache if less than
+ * its size was read and written since they were last touched, and else from beyond it. Over few
+ * images they mostly come from the cache, but weights that have left it in the meantime are read
+ * once for each microbatch, the images that go together.
  *
  *      images at a time     values between layers        weights
  *      all                  from memory                  once
@@ -21,8 +21,9 @@
 #include "ir/lower/lower_emit.h"
 #include "passes/microbatch/microbatch.h"
 
-/* A segment has at most so many layers; SIZES_MAX is how many divisors of the batch are tried. */
-enum { SEGMENT_LAYERS_MAX = 256, SIZES_MAX = 16 };
+/* Longer lists stay as they are; a segment has at most so many layers; SIZES_MAX is how many
+ * divisors of the batch are tried. */
+enum { LAYERS_MAX = 2000, SEGMENT_LAYERS_MAX = 256, SIZES_MAX = 16 };
 
 /* A byte that passes between layers counts as so many cycles, more and more, as long as the choice
  * takes at most SLOWER times the least time; with --goal=memory it counts as the most. */
@@ -143,29 +144,10 @@ static void note_layer(struct choice *c, struct layer *layer, int at, struct op 
         layer->made = c->number_count - layer->first - layer->reads;
 }
 
-/* Is it a product of batches of matrices, as the two of attention are? */
-static bool is_batched(const struct op *op)
-{
-        int batch = 0;
-        if (op->code == OP_dot)
-                op_ints(op, "batch_a", &batch);
-        return batch > 0;
-}
-
-/* Does a layer begin with operation i? The second product of attention belongs to the first one:
- * scores are no values between layers. */
-static bool begins_layer(struct op *const *ops, int i, const struct op *first)
-{
-        return !i || (op_info[ops[i]->code].traits & TRAIT_CONTRACTION &&
-                      !(is_batched(ops[i]) && is_batched(first)));
-}
-
 static void find_layers(struct choice *c, struct op *const *ops, int count)
 {
-        const struct op *first = NULL;
         for (int i = 0; i < count; i++) {
-                if (begins_layer(ops, i, first)) {
-                        first = ops[i];
+                if (!i || op_info[ops[i]->code].traits & TRAIT_CONTRACTION) {
                         ARENA_GROW(c->arena, c->layers, c->layer_count);
                         c->layers[c->layer_count++] = (struct layer){ 0 };
                 }
@@ -326,6 +308,11 @@ int microbatch_choose(struct arena *arena, struct op *const *ops, int count, int
         int found = 0;
         find_layers(&c, ops, count);
         forget_passages(ops, count);
+        if (c.layer_count > LAYERS_MAX) {
+                *segments = ARENA_NEW(arena, struct segment);
+                **segments = (struct segment){ count, images };
+                return 1;
+        }
         const struct best *best = choose_best(&c);
         for (int end = c.layer_count; end; end = best[end].begin)
                 found++;

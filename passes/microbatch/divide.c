@@ -54,8 +54,9 @@ enum operand_share microbatch_share(const struct op *op, int operand, int64_t im
 
 bool microbatch_divides(const struct op *op, int64_t images)
 {
+        /* Positions that arg_window makes are of all images. */
         if (!(op_info[op->code].traits & TRAIT_PURE) || op->region_count || op->schedule ||
-            !op_is_static(op))
+            op->code == OP_arg_window || !op_is_static(op))
                 return false;
         for (int i = 0; i < op->result_count; i++)
                 if (!has_images(op->results[i].type, images))
@@ -64,6 +65,14 @@ bool microbatch_divides(const struct op *op, int64_t images)
                 if (op_operand(op, i) && microbatch_share(op, i, images) == OPERAND_MIXED)
                         return false;
         return true;
+}
+
+bool microbatch_is_batched(const struct op *op)
+{
+        int batch = 0;
+        if (op->code == OP_dot)
+                op_ints(op, "batch_a", &batch);
+        return batch > 0;
 }
 
 /* Has a dense constant the same elements for each image? */

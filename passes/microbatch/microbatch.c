@@ -20,7 +20,7 @@
  * choose.c says. Exact: each image's elements are computed as before. Not for targets whose kernels
  * are launches, or streams of an accelerator; and unless --limit microbatch_images asks for it, not
  * where images are only moved among each other (heads in front of images), which kernels otherwise
- * read through. */
+ * read through. Networks with attention stay as they are, too. */
 #include "ir/lower/lower_emit.h"
 #include "passes/microbatch/microbatch.h"
 
@@ -34,7 +34,7 @@ struct nodes {
         struct node *list;
         int count, levels;
         double flops;
-        bool moved;
+        bool moved, batched;            /* batched: there are products of batches of matrices. */
 };
 
 /* ---- levels ---- */
@@ -94,6 +94,7 @@ static struct node find_node(struct nodes *n, struct op *op, int64_t images)
                        !(type_extent(t, 0) % images);
         node.divides = divided && microbatch_divides(op, images);
         n->moved |= reads && !node.divides && op_info[op->code].traits & TRAIT_FREE;
+        n->batched |= reads && microbatch_is_batched(op);
         return node;
 }
 
@@ -328,7 +329,7 @@ static int divide_body(struct arena *arena, struct region *body, int64_t images,
         struct nodes n = find_nodes(arena, body, images);
         struct op **ops = arena_array(arena, (size_t)n.count + 1, sizeof *ops);
         int loops = 0;
-        if (n.moved && !context->limits.microbatch_images)
+        if (n.batched || (n.moved && !context->limits.microbatch_images))
                 return 0;
         for (int level = 0; level < n.levels; level++)
                 for (int i = 0; i < n.count; i++)

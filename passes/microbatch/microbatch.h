@@ -16,6 +16,8 @@ enum operand_share microbatch_share(const struct op *op, int operand, int64_t im
 /* Do the rows of an image in op's results depend on the same image's rows of its operands, and on
  * operands that all images share, alone? */
 bool microbatch_divides(const struct op *op, int64_t images);
+/* Is it a product of batches of matrices, as the two of attention are? */
+bool microbatch_is_batched(const struct op *op);
 /* Is v equal for all images, and free to be made for some of them alone: a constant, or a broadcast
  * or iota along other dimensions? */
 bool microbatch_repeats(const struct value *v, int64_t images);

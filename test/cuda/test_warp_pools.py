@@ -17,7 +17,7 @@ import dnncc  # noqa: E402
 import zoo  # noqa: E402
 
 # up to the schedules, which are given here
-PASSES = "--passes=simplify,fold,cse,dce,peel,precision,layout,simplify,fold,cse,requantize,dce,hoist,winograd,shares,fuse,offload,schedule"
+PASSES = "--passes=simplify,fold,cse,dce,peel,precision,microbatch,layout,simplify,fold,cse,requantize,dce,hoist,winograd,shares,fuse,offload,schedule"
 
 # parts, outputs that fill no panel, positions that fill no tile and those that do, several panels, more outputs than lanes, windows and groups, images
 # of which a tile has several and the last one fewer, what else reduces, and stands behind it

@@ -162,7 +162,7 @@ def test_control_flow(tmp_path):
     """calls under loops and conditions are listed, in the order of the text, and numbered so by --profile"""
     (tmp_path / "m.loops").write_text(CONTROL_FLOW)
     facts, stats = report(tmp_path / "m.loops", tmp_path, "--passes=plan", "--profile")
-    assert len(facts["calls"]) == 3 and facts["flops"] == 6 and "1 for 3 calls" in stats
+    assert len(facts["calls"]) == 3 and facts["flops"] == 14 and "1 for 3 calls" in stats
     assert run_profiled(tmp_path, [np.ones(2, np.float32)]) == 2 * [-1, 0, 1, 2, 1, 1]
 
 
