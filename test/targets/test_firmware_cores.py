@@ -279,7 +279,7 @@ def test_budgets_between(seed, images, tmp_path):
     path = saved(stream(seed, images)[0], tmp_path)
 
     def compiled(budget):
-        return dnncc.run([dnncc.DNNCC, path, "--target=cortex-m55", f"--max-ram={budget}", "-o", tmp_path / "model.c"])
+        return dnncc.run([dnncc.DNNCC, path, "--target=cortex-m55", "--limit=microbatch_images=2", f"--max-ram={budget}", "-o", tmp_path / "model.c"])
     least = int(re.search(r"--max-ram=(\d+), which is enough", compiled(0).stderr)[1])
     below = compiled(least - 1)
     assert below.returncode == 5 and f"--max-ram={least}, which is enough" in below.stderr
