@@ -110,10 +110,14 @@ struct value *microbatch_repeat(struct builder *b, const struct value *v, int64_
                                 int64_t some)
 {
         const struct type *type = microbatch_type(b->m, v->type, images, some);
+        const int64_t starts[RANK_MAX] = { 0 };
+        int64_t steps[RANK_MAX];
+        for (int d = 0; d < type->rank; d++)
+                steps[d] = 1;
         if (v->kind == VALUE_CONSTANT)
                 return v->constant->kind == CONSTANT_SPLAT
                                ? constant_splat(b->m, type, v->constant->data)
-                               : constant_dense(b->m, type, v->constant->data, NULL);
+                               : constant_sliced(b->m, v->constant, starts, steps, type->dims);
         struct value *operand = v->op->operand_count ? op_operand(v->op, 0) : NULL;
         return value_build(b, v->op->code, &operand, v->op->operand_count, v->op->attrs, type);
 }

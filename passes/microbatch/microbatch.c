@@ -20,7 +20,8 @@
  * choose.c says. Exact: each image's elements are computed as before. Not for targets whose kernels
  * are launches, or streams of an accelerator; and unless --limit microbatch_images asks for it, not
  * where images are only moved among each other (heads in front of images), which kernels otherwise
- * read through. Networks with attention stay as they are, too. */
+ * read through. Networks with attention stay as they are, too: scores are in no memory where it is
+ * one kernel, which choose.c does not price. */
 #include "ir/lower/lower_emit.h"
 #include "passes/microbatch/microbatch.h"
 

@@ -226,6 +226,19 @@ def test_mixed(tmp_path):
     assert outputs(model, tmp_path / "a", x, "--limit=microbatch_images=2") == outputs(model, tmp_path / "b", x, "--limit=microbatch_images=8")
 
 
+def test_constants_of_all_images(tmp_path):
+    """one for all images that repeats the same numbers: each microbatch reads its part, which outlives the whole"""
+    images, rest = 8, "8 x 12 x 16 x f32"
+    numbers = np.tile(np.arange(8 * 12 * 16, dtype="<f4") % 89, images)
+    assert numbers.nbytes > 16384 > numbers.nbytes // images            # large constants have memory of their own, small ones have not
+    lines = f"  %n = sqrt(@m) : <{images} x {rest}>\n  %5 = mul(%4, %n) : <{images} x {rest}>"          # folded: dnncc has made these numbers
+    model = layers(tmp_path / "m.dnn", images, (24, 32), f'const @m : <{images} x {rest}> = hex "{numbers.tobytes().hex()}"', lines)
+    done = dnncc.run([dnncc.DNNCC, model, "--limit=microbatch_images=1", "--check"])
+    assert done.returncode == 0 and loops(model, "--limit=microbatch_images=1") == [images], done.stderr
+    x = np.random.default_rng(0).standard_normal((images, 3, 24, 32), np.float32)
+    assert outputs(model, tmp_path / "a", x, "--limit=microbatch_images=1") == outputs(model, tmp_path / "b", x, "--limit=microbatch_images=8")
+
+
 @pytest.mark.parametrize("options", ["--step=100000", "--target=x86-64-v3"])
 def test_with(options, tmp_path):
     """other options: what they make of one image they make of each"""
