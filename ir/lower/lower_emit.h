@@ -151,7 +151,7 @@ struct emit {
         struct rows rows;
 };
 
-/* ---- context (lower.c) ---- */
+/* ---- context (lower.c, lower_elements.c) ---- */
 
 void emit_start(struct emit *e);                          /* The caller calls emit_start after
                                                            * arena, options, ... are set. */
@@ -161,6 +161,8 @@ const char *emit_name(struct emit *e, const char *stem);  /* Returns a name that
                                                            * use in this kernel. */
 /* Only the first error is reported. */
 void emit_error(struct emit *e, enum exit_code code, const char *what);
+/* Reports that the kernel computes too much, or lets the caller know where it has asked. */
+void emit_too_large(struct emit *e);
 
 /* Between emit_prologue and emit_resume of what that returned, statements go in front of all
  * others, and run once. emit_state returns where an operation keeps what it computed there; that is
