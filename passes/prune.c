@@ -319,15 +319,18 @@ static int prune_function(struct loop_program *program, struct loop_function *f)
 
 /* ---- parameters of tasks ----
  *
- * The number of a parameter says that the task uses it. The last scalar is the task's index. */
+ * The last scalar is the task's index. */
 
 static void mark_buffers(struct loop_stmt *s, void *context)
 {
+        struct loop_buffer *used[] = { s->buffer, s->weights, s->source,
+                                       s->variable ? s->variable->base : NULL };
         (void)context;
-        if (s->buffer)
-                s->buffer->number = 1;
-        if (s->weights)
-                s->weights->number = 1;
+        for (size_t i = 0; i < sizeof used / sizeof *used; i++)
+                if (used[i])
+                        used[i]->number = 1;
+        for (int i = 0; s->kind == STMT_LAUNCH && i < s->function->buffer_count; i++)
+                s->buffers[i]->number = 1;
 }
 
 static void mark_load(struct loop_expr *e, void *context)
@@ -337,6 +340,16 @@ static void mark_load(struct loop_expr *e, void *context)
                 e->buffer->number = 1;
         if (e->variable)
                 e->variable->number = 1;
+}
+
+/* Gives the parameters that the function uses the number 1, and the others 0. */
+static void mark_used(const struct loop_function *f)
+{
+        for (int i = 0; i < f->buffer_count; i++)
+                f->buffers[i]->number = 0;
+        for (int i = 0; i < f->scalar_count; i++)
+                f->scalars[i]->number = 0;
+        loop_block_walk(f->body, mark_buffers, mark_load, NULL);
 }
 
 static bool is_used(const struct loop_function *task, int scalar)
@@ -378,11 +391,7 @@ static int trim_task(struct loop_function *task)
 static int prune_parameters(struct loop_function *task)
 {
         bool all = true;
-        for (int i = 0; i < task->buffer_count; i++)
-                task->buffers[i]->number = 0;
-        for (int i = 0; i < task->scalar_count; i++)
-                task->scalars[i]->number = 0;
-        loop_block_walk(task->body, mark_buffers, mark_load, NULL);
+        mark_used(task);
         for (int i = 0; i < task->buffer_count; i++)
                 all &= task->buffers[i]->number;
         for (int i = 0; i < task->scalar_count; i++)
@@ -418,25 +427,12 @@ static void drop_argument(struct loop_stmt *s, void *context)
         }
 }
 
-static void mark_arguments(struct loop_stmt *s, void *context)
-{
-        mark_buffers(s, context);
-        if (s->source)
-                s->source->number = 1;
-        if (s->variable && s->variable->base)
-                s->variable->base->number = 1;
-        for (int i = 0; s->kind == STMT_LAUNCH && i < s->function->buffer_count; i++)
-                s->buffers[i]->number = 1;
-}
-
 /* Drops the parameters that are constants in all calls, and that the kernel does not use. Returns
  * their number. */
 static int prune_constants(struct loop_program *p, struct loop_function *kernel)
 {
         int count = 0;
-        for (int i = 0; i < kernel->buffer_count; i++)
-                kernel->buffers[i]->number = 0;
-        loop_block_walk(kernel->body, mark_arguments, mark_load, NULL);
+        mark_used(kernel);
         for (int i = kernel->buffer_count - 1; i >= 0; i--) {
                 struct uses uses = { kernel, i, !kernel->buffers[i]->number };
                 if (uses.constants)

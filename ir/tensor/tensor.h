@@ -556,6 +556,8 @@ struct op_loop {
                                                            * NULL without go. */
 };
 struct op_loop op_loop(const struct op *op);    /* The loop's region must be complete. */
+/* Returns the type of a stack, or of a scanned operand, of so many such rows. */
+const struct type *type_of_stack(struct module *m, const struct type *row, int64_t steps);
 /* The fields say which of its parts a loop keeps, what else it scans (forward, its rows behind the
  * others), and which results of its body's operations it stacks behind the others. */
 struct op_loop_kept {

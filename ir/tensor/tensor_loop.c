@@ -50,7 +50,7 @@ struct op_loop_kept op_loop_all(struct arena *arena, const struct op_loop *loop)
 
 /* ---- a loop of other parts ---- */
 
-static const struct type *stack_of(struct module *m, const struct type *row, int64_t steps)
+const struct type *type_of_stack(struct module *m, const struct type *row, int64_t steps)
 {
         dim_t dims[RANK_MAX] = { dim_of(steps) };
         memcpy(dims + 1, row->dims, (size_t)row->rank * sizeof *dims);
@@ -92,7 +92,7 @@ static struct op *kept_loop(struct builder *b, const struct op *op, const struct
                         stacks[stacked++] = op_ints(op, "stack_backward", NULL)[i];
                 }
         for (int i = 0; i < kept->row_count; i++, stacked++)
-                types[result_count++] = stack_of(m, kept->rows[i]->type, old->steps);
+                types[result_count++] = type_of_stack(m, kept->rows[i]->type, old->steps);
         struct attr *attrs = attrs_new(m, OP_loop);
         attr_set(attrs, OP_loop, "steps", old->steps);
         attr_set(attrs, OP_loop, "carried", carried);

@@ -504,8 +504,6 @@ static int stream_region(struct region *region, int64_t budget, struct pass_cont
         }
         context->again += s.ways[0].again;
         const int inside = stream_bodies(&s);
-        if (inside >= 0)
-                number(&s);
         count = inside < 0 ? -1 : stream(&s);
         arena_free(arena);
         return count < 0 ? count : inside + count;

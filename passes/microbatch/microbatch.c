@@ -191,14 +191,10 @@ static const struct type *some_images(const struct divided *g, const struct valu
         return microbatch_type(g->outer.m, v->type, g->images, g->size);
 }
 
-/* Returns v with a dimension for the loop's iterations in front. */
+/* Returns the type of v with a dimension for the loop's iterations in front. */
 static const struct type *stack_of(const struct divided *g, const struct value *v)
 {
-        const struct type *row = some_images(g, v);
-        dim_t dims[RANK_MAX] = { dim_of(g->images / g->size) };
-        for (int d = 0; d < row->rank; d++)
-                dims[d + 1] = row->dims[d];
-        return type_tensor(g->outer.m, row->element, row->rank + 1, dims);
+        return type_of_stack(g->outer.m, some_images(g, v), g->images / g->size);
 }
 
 /* Returns what operand i of an operation is in the loop's body. */

@@ -261,6 +261,20 @@ static inline const char *jit_missing(void)
         return said;
 }
 
+/* Makes room twice for each output of p. Returns their number. */
+static inline int two_outputs(const struct loop_program *p, const struct loop_buffer **outputs,
+                              void **want, void **got)
+{
+        int count = 0;
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
+                if (b->space == SPACE_OUTPUT) {
+                        outputs[count] = b;
+                        want[count] = exact(bytes_of(b));
+                        got[count++] = exact(bytes_of(b));
+                }
+        return count;
+}
+
 static inline void same_outputs(const char *who, const struct loop_buffer *const *buffers,
                                 void *const *want, void *const *got, int count)
 {
@@ -286,15 +300,9 @@ static inline bool compare_jit(const struct loop_program *p, const struct ports 
         options.target = printed_for;
         const struct loop_buffer *outputs[PORTS_MAX];
         void *want[PORTS_MAX], *got[PORTS_MAX];
-        int count = 0;
         if (emulator || !target_runs_here(options.target) || jit_missing())
                 return false;
-        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
-                if (b->space == SPACE_OUTPUT) {
-                        outputs[count] = b;
-                        want[count] = exact(bytes_of(b));
-                        got[count++] = exact(bytes_of(b));
-                }
+        const int count = two_outputs(p, outputs, want, got);
         struct interp *interp = interp_new(p, false, 0, &diag);
         assert_non_null(interp);
         int code = interp_run(interp, (const void *const *)given->inputs, want, 0, NULL);

@@ -71,13 +71,7 @@ static void run_beside(const struct loop_program *p, const struct target *t, con
 {
         const struct loop_buffer *outputs[PORTS_MAX];
         void *want[PORTS_MAX], *got[PORTS_MAX];
-        int count = 0;
-        for (const struct loop_buffer *b = p->buffers; b; b = b->next)
-                if (b->space == SPACE_OUTPUT) {
-                        outputs[count] = b;
-                        want[count] = exact(bytes_of(b));
-                        got[count++] = exact(bytes_of(b));
-                }
+        const int count = two_outputs(p, outputs, want, got);
         struct interp *interp = interp_new(p, false, 0, &diag);
         assert_non_null(interp);
         if (extents)
