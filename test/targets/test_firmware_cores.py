@@ -273,16 +273,18 @@ def test_streams(seed, target, tmp_path):
     assert streams or target == "cortex-m55", "rows are passed on in tiles of words"
 
 
+@pytest.mark.parametrize("together", [2, 1], ids=["whole", "image"])
 @pytest.mark.parametrize("seed,images", [(0, 2), (3, 2)])
-def test_budgets_between(seed, images, tmp_path):
-    """what is said to be enough is, and so is any budget above it, though what divides the network predicts bytes and errs"""
+def test_budgets_between(seed, images, together, tmp_path):
+    """what is said to be enough is, and so is any budget above it, though what divides the network predicts bytes and errs; also image by image"""
     path = saved(stream(seed, images)[0], tmp_path)
 
     def compiled(budget):
-        return dnncc.run([dnncc.DNNCC, path, "--target=cortex-m55", "--limit=microbatch_images=2", f"--max-ram={budget}", "-o", tmp_path / "model.c"])
+        return dnncc.run([dnncc.DNNCC, path, "--target=cortex-m55", f"--limit=microbatch_images={together}", f"--max-ram={budget}", "-o", tmp_path / "model.c"])
     least = int(re.search(r"--max-ram=(\d+), which is enough", compiled(0).stderr)[1])
-    below = compiled(least - 1)
-    assert below.returncode == 5 and f"--max-ram={least}, which is enough" in below.stderr
+    if together == images:
+        below = compiled(least - 1)
+        assert below.returncode == 5 and f"--max-ram={least}, which is enough" in below.stderr
     for budget in (least, least + 24, least + 84, least + 160, least + 500):
         assert compiled(budget).returncode == 0, budget
         assert workspace(tmp_path) <= budget
