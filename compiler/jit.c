@@ -36,8 +36,11 @@ static struct llvm_jit *compile(struct run *run, const struct loop_program *p,
 {
         if (!is_possible(run, p, t))
                 return NULL;
-        return llvm_jit_new(p, t, run->options.jit == JIT_FAST ? LLVM_LEVEL_FAST : LLVM_LEVEL_BEST,
-                            &run->diag);
+        const struct llvm_options options = {
+                .level = run->options.jit == JIT_FAST ? LLVM_LEVEL_FAST : LLVM_LEVEL_BEST,
+                .threads = run->context.threads,
+        };
+        return llvm_jit_new(p, t, &options, &run->diag);
 }
 
 bool jit_run(struct run *run, const struct loop_program *p, const struct target *t,

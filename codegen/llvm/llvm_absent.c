@@ -21,11 +21,11 @@ const char *llvm_text(struct arena *arena, const struct loop_program *p, const s
 }
 
 struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target *t,
-                              enum llvm_level level, struct diag *diag)
+                              const struct llvm_options *options, struct diag *diag)
 {
         (void)p;
         (void)t;
-        (void)level;
+        (void)options;
         return report(diag);
 }
 

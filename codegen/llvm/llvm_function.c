@@ -68,37 +68,35 @@ static const char *name_of(struct llvm_writer *w, const struct loop_function *f)
 
 /* ---- functions, which are printed when all that call them are known ---- */
 
-struct queued {
-        struct llvm_function is;
-        struct loop_function *f;
-        struct queued *next;
-};
-
-const struct llvm_function *llvm_function(struct llvm_writer *w, struct loop_function *f)
+struct llvm_queued *llvm_queued(struct llvm_writer *w, const void *key)
 {
-        struct queued *known = map_get(w->functions, (const char *)&f, sizeof f);
-        if (known)
-                return &known->is;
-        known = ARENA_NEW(w->arena, struct queued);
-        known->f = f;
-        known->is.can_fail = f->kind != FUNCTION_LIBRARY && can_fail(f);
-        known->is.type = type_of(w, f, known->is.can_fail);
-        known->is.value = llvm.AddFunction(w->module, name_of(w, f), known->is.type);
-        llvm.SetLinkage(known->is.value, LLVMInternalLinkage);
-        attributes(w, known->is.value);
-        /* Kernels stay functions: inside of one that holds them all, loops run out of registers. */
-        if (f->kind == FUNCTION_KERNEL)
-                attribute(w, known->is.value, (unsigned)LLVMAttributeFunctionIndex, "noinline");
-        for (int i = 0; i < f->buffer_count; i++)
-                if (f->buffers[i]->alias_class == 0)
-                        attribute(w, known->is.value, 1 + (unsigned)i, "noalias");
-        map_set(w->functions, (const char *)&f, sizeof f, known);
-        *w->queue_end = known;
-        w->queue_end = &known->next;
-        return &known->is;
+        return map_get(w->functions, (const char *)&key, sizeof key);
 }
 
-/* Begins a function: its first block is for what lies on the stack. */
+struct llvm_queued *llvm_queue(struct llvm_writer *w, const void *key, const char *name,
+                               LLVMTypeRef type,
+                               void (*print)(struct llvm_writer *w, const struct llvm_queued *q))
+{
+        struct llvm_queued *q = ARENA_NEW(w->arena, struct llvm_queued);
+        q->is.type = type;
+        q->is.value = llvm.AddFunction(w->module, name, type);
+        q->print = print;
+        llvm.SetLinkage(q->is.value, LLVMInternalLinkage);
+        attributes(w, q->is.value);
+        map_set(w->functions, (const char *)&key, sizeof key, q);
+        *w->queue_end = q;
+        w->queue_end = &q->next;
+        return q;
+}
+
+void llvm_no_aliases(struct llvm_writer *w, LLVMValueRef function, const struct loop_function *f)
+{
+        for (int i = 0; i < f->buffer_count; i++)
+                if (f->buffers[i]->alias_class == 0)
+                        attribute(w, function, 1 + (unsigned)i, "noalias");
+}
+
+/* Its first block is for what lies on the stack. */
 static void begin(struct llvm_writer *w, LLVMValueRef function)
 {
         w->function = function;
@@ -111,7 +109,7 @@ static void begin(struct llvm_writer *w, LLVMValueRef function)
         llvm.PositionBuilderAtEnd(w->at, llvm_block_new(w, "begin"));
 }
 
-static void end(struct llvm_writer *w, LLVMBasicBlockRef first)
+void llvm_end(struct llvm_writer *w, LLVMBasicBlockRef first)
 {
         llvm.PositionBuilderAtEnd(w->at, w->allocas);
         llvm.BuildBr(w->at, first);
@@ -123,28 +121,49 @@ static void name_parameter(struct llvm_writer *w, LLVMValueRef value, const char
                 llvm.SetValueName2(value, name, strlen(name));
 }
 
-static void print(struct llvm_writer *w, const struct queued *q)
+LLVMBasicBlockRef llvm_begin(struct llvm_writer *w, const struct llvm_queued *q, int count)
 {
-        struct loop_function *f = q->f;
+        const struct loop_function *f = q->f;
         begin(w, q->is.value);
-        LLVMBasicBlockRef first = llvm.GetInsertBlock(w->at);
-        for (int i = 0; i < f->buffer_count; i++) {
+        for (int i = 0; f && i < f->buffer_count; i++) {
                 LLVMValueRef parameter = llvm.GetParam(w->function, (unsigned)i);
                 name_parameter(w, parameter, f->buffers[i]->name);
                 llvm_set_address(w, f->buffers[i], parameter);
         }
-        for (int i = 0; i < f->scalar_count; i++) {
+        for (int i = 0; i < count; i++) {
                 LLVMValueRef parameter =
                         llvm.GetParam(w->function, (unsigned)(f->buffer_count + i));
                 name_parameter(w, parameter, f->scalars[i]->name);
                 llvm_declare(w, f->scalars[i], parameter);
         }
-        llvm_block(w, f->body);
+        return llvm.GetInsertBlock(w->at);
+}
+
+static void print(struct llvm_writer *w, const struct llvm_queued *q)
+{
+        LLVMBasicBlockRef first = llvm_begin(w, q, q->f->scalar_count);
+        llvm_block(w, q->f->body);
         if (q->is.can_fail)
                 llvm.BuildRet(w->at, llvm.ConstNull(llvm.Int32TypeInContext(w->context)));
-        else if (f->kind != FUNCTION_LIBRARY)
+        else if (q->f->kind != FUNCTION_LIBRARY)
                 llvm.BuildRetVoid(w->at);
-        end(w, first);
+        llvm_end(w, first);
+}
+
+const struct llvm_function *llvm_function(struct llvm_writer *w, struct loop_function *f)
+{
+        struct llvm_queued *q = llvm_queued(w, f);
+        if (q)
+                return &q->is;
+        const bool fails = f->kind != FUNCTION_LIBRARY && can_fail(f);
+        q = llvm_queue(w, f, name_of(w, f), type_of(w, f, fails), print);
+        q->f = f;
+        q->is.can_fail = fails;
+        /* Kernels stay functions: inside of one that holds them all, loops run out of registers. */
+        if (f->kind == FUNCTION_KERNEL)
+                attribute(w, q->is.value, (unsigned)LLVMAttributeFunctionIndex, "noinline");
+        llvm_no_aliases(w, q->is.value, f);
+        return &q->is;
 }
 
 /* ---- main ---- */
@@ -198,15 +217,15 @@ static void print_main(struct llvm_writer *w, const char *name)
         if (!w->failed)
                 store_extents(w);
         llvm.BuildRet(w->at, llvm.ConstNull(llvm.Int32TypeInContext(w->context)));
-        end(w, first);
+        llvm_end(w, first);
 }
 
 void llvm_functions(struct llvm_writer *w, const char *main_name)
 {
-        struct queued *first = NULL;
+        struct llvm_queued *first = NULL;
         w->functions = map_new(w->arena);
         w->queue_end = &first;
         print_main(w, main_name);
-        for (const struct queued *q = first; q && !w->failed; q = q->next)
-                print(w, q);
+        for (const struct llvm_queued *q = first; q && !w->failed; q = q->next)
+                q->print(w, q);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "codegen/llvm/llvm_writer.h"
+#include "runtime/dnncc_runtime.h"
 
 typedef int main_function(void *const *buffers, int64_t *extents);
 
@@ -40,16 +41,16 @@ static bool report(struct diag *diag, LLVMErrorRef error)
 
 /* Returns the object as a buffer of LLVM's, or NULL after an error. */
 static LLVMMemoryBufferRef compile(struct llvm_jit *jit, const struct target *t,
-                                   enum llvm_level level, struct diag *diag)
+                                   const struct llvm_options *options, struct diag *diag)
 {
         LLVMContextRef context;
         LLVMTargetMachineRef machine;
         LLVMMemoryBufferRef object = NULL;
         char *said = NULL;
-        LLVMModuleRef module = llvm_module(jit->p, t, level, false, &context, &machine, diag);
+        LLVMModuleRef module = llvm_module(jit->p, t, options, false, &context, &machine, diag);
         if (!module)
                 return NULL;
-        if (llvm_optimize(module, machine, t, level, diag) &&
+        if (llvm_optimize(module, machine, t, options->level, diag) &&
             llvm.TargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &said, &object)) {
                 diag_error(diag, EXIT_UNSUPPORTED, "--jit: LLVM makes no code: %s", said);
                 llvm.DisposeMessage(said);
@@ -59,6 +60,21 @@ static LLVMMemoryBufferRef compile(struct llvm_jit *jit, const struct target *t,
         llvm.DisposeTargetMachine(machine);
         llvm.ContextDispose(context);
         return object;
+}
+
+/* Gives code the functions of this process that it may call, whatever the program exports: the
+ * runtime's. */
+static bool define_runtime(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef library, struct diag *diag)
+{
+        void (*const parallel)(void (*)(void *, int, int), void *, int) = dnncc_parallel;
+        uintptr_t at;
+        memcpy(&at, &parallel, sizeof at);      /* ISO C has no conversion to a number. */
+        __typeof__(*(LLVMOrcCSymbolMapPairs)NULL) symbol = {
+                .Name = llvm.OrcLLJITMangleAndIntern(jit, "dnncc_parallel"),
+                .Sym = { .Address = at,
+                         .Flags = { .GenericFlags = LLVMJITSymbolGenericFlagsExported } },
+        };
+        return report(diag, llvm.OrcJITDylibDefine(library, llvm.OrcAbsoluteSymbols(&symbol, 1)));
 }
 
 /* Links the object, which it takes. Functions of the C library that LLVM calls are this
@@ -79,6 +95,10 @@ static bool load(struct llvm_jit *jit, LLVMMemoryBufferRef object, struct diag *
                 return false;
         }
         llvm.OrcJITDylibAddGenerator(library, process);
+        if (!define_runtime(jit->jit, library, diag)) {
+                llvm.DisposeMemoryBuffer(object);
+                return false;
+        }
         if (!report(diag, llvm.OrcLLJITAddObjectFile(jit->jit, library, object)) ||
             !report(diag, llvm.OrcLLJITLookup(jit->jit, &address, "dnncc_main")))
                 return false;
@@ -158,12 +178,12 @@ static bool place_own(struct llvm_jit *jit)
 }
 
 struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target *t,
-                              enum llvm_level level, struct diag *diag)
+                              const struct llvm_options *options, struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct llvm_jit *jit = ARENA_NEW(arena, struct llvm_jit);
         *jit = (struct llvm_jit){ .arena = arena, .p = p, .entry = p->at };
-        LLVMMemoryBufferRef object = compile(jit, t, level, diag);
+        LLVMMemoryBufferRef object = compile(jit, t, options, diag);
         bool fine = object && load(jit, object, diag);
         if (fine && (!fill_constants(jit) || !place_own(jit))) {
                 diag_error(diag, EXIT_BUDGET, "--jit: no memory for constants and workspace");

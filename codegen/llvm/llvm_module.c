@@ -72,21 +72,26 @@ static bool verify(struct llvm_writer *w)
 }
 
 LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
-                          enum llvm_level level, bool named, LLVMContextRef *context,
-                          LLVMTargetMachineRef *of, struct diag *diag)
+                          const struct llvm_options *options, bool named,
+                          LLVMContextRef *context, LLVMTargetMachineRef *of, struct diag *diag)
 {
         if (!llvm_load(diag))
                 return NULL;
         struct arena *arena = arena_new();
         struct llvm_writer w = {
-                .arena = arena, .p = p, .target = t, .diag = diag, .named = named
+                .arena = arena,
+                .p = p,
+                .target = t,
+                .diag = diag,
+                .named = named,
+                .threads = options->threads,
         };
         w.cpu = target_cpu(t) ? target_cpu(t) : "";
         w.features = features_of(arena, t);
         w.context = *context = llvm.ContextCreate();
         w.module = llvm.ModuleCreateWithNameInContext(p->name ? p->name : "", w.context);
         w.at = llvm.CreateBuilderInContext(w.context);
-        *of = machine_of(&w, level);
+        *of = machine_of(&w, options->level);
         if (*of) {
                 LLVMTargetDataRef layout = llvm.CreateTargetDataLayout(*of);
                 llvm.SetModuleDataLayout(w.module, layout);
@@ -137,7 +142,8 @@ const char *llvm_text(struct arena *arena, const struct loop_program *p, const s
 {
         LLVMContextRef context;
         LLVMTargetMachineRef machine;
-        LLVMModuleRef module = llvm_module(p, t, LLVM_LEVEL_FAST, true, &context, &machine, diag);
+        const struct llvm_options options = { .level = LLVM_LEVEL_FAST };
+        LLVMModuleRef module = llvm_module(p, t, &options, true, &context, &machine, diag);
         if (!module)
                 return NULL;
         char *text = llvm.PrintModuleToString(module);

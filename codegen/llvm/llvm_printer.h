@@ -15,6 +15,13 @@ enum llvm_level {
         LLVM_LEVEL_BEST                 /* The passes of llvm_module.c are run. */
 };
 
+struct llvm_options {
+        enum llvm_level level;
+        int threads;                    /* Parallel loops run on so many, by dnncc_parallel
+                                         * (runtime/dnncc_runtime.h); 1 or less: they are plain
+                                         * loops. */
+};
+
 /* Returns the text of the program's kernels and main of the entry at p->at, as LLVM prints it, in
  * the arena, verified; NULL after one error. */
 const char *llvm_text(struct arena *arena, const struct loop_program *p, const struct target *t,
@@ -24,7 +31,7 @@ struct llvm_jit;                        /* A program that was compiled in this p
 /* Compiles the entry at p->at for this processor, which can run code for the target. Constants stay
  * where they are: p must live as long. NULL after one error. */
 struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target *t,
-                              enum llvm_level level, struct diag *diag);
+                              const struct llvm_options *options, struct diag *diag);
 void llvm_jit_free(struct llvm_jit *jit);
 /* Runs it as interp_run does (ir/interp/interp.h): inputs[] and outputs[] are the entry's, in the
  * program's buffer order, state in both. extents[] has the values of the program's extents, and

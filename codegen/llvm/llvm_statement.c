@@ -145,21 +145,10 @@ static bool never_wraps(const struct loop_expr *end, int64_t step)
         return step == 1 || (loop_is_int(end, &value) && value <= INT64_MAX - step);
 }
 
-/* Begins a loop of an index from a to b; loop_end closes it. */
-struct index_loop {
-        LLVMValueRef end, index;
-        LLVMBasicBlockRef before, body, after;
-        bool is_entered;                /* It runs once at least. */
-};
-
-static struct index_loop index_loop(struct llvm_writer *w, const struct loop_expr *a,
-                                    const struct loop_expr *b)
+struct llvm_loop llvm_loop(struct llvm_writer *w, LLVMValueRef begin, LLVMValueRef end,
+                           bool is_entered)
 {
-        struct index_loop l = { .end = NULL };
-        LLVMValueRef begin = llvm_expression(w, a);
-        int64_t first, last;
-        l.end = llvm_expression(w, b);
-        l.is_entered = loop_is_int(a, &first) && loop_is_int(b, &last) && first < last;
+        struct llvm_loop l = { .end = end, .is_entered = is_entered };
         l.before = llvm.GetInsertBlock(w->at);
         l.body = llvm_block_new(w, "loop");
         l.after = llvm_block_new(w, "after");
@@ -174,8 +163,8 @@ static struct index_loop index_loop(struct llvm_writer *w, const struct loop_exp
         return l;
 }
 
-static LLVMBasicBlockRef index_loop_end(struct llvm_writer *w, const struct index_loop *l,
-                                        int64_t step, bool wraps)
+LLVMBasicBlockRef llvm_loop_end(struct llvm_writer *w, const struct llvm_loop *l, int64_t step,
+                                bool wraps)
 {
         LLVMValueRef by = llvm.ConstInt(llvm.TypeOf(l->index), (uint64_t)step, 0);
         LLVMValueRef next = (wraps ? llvm.BuildAdd : llvm.BuildNSWAdd)(w->at, l->index, by, "");
@@ -193,17 +182,21 @@ static void put_for(struct llvm_writer *w, const struct loop_stmt *s)
                 llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no grid of blocks");
                 return;
         }
-        struct index_loop l = index_loop(w, s->a, s->b);
+        int64_t first, last;
+        LLVMValueRef begin = llvm_expression(w, s->a), end = llvm_expression(w, s->b);
+        struct llvm_loop l = llvm_loop(w, begin, end, loop_is_int(s->a, &first) &&
+                                                              loop_is_int(s->b, &last) &&
+                                                              first < last);
         struct join body = join_of(w, s->body, NULL), after = body;
         join_begin(&body, l.before);
         after.phis = arena_array(w->arena, (size_t)after.count + 1, sizeof *after.phis);
         llvm_declare(w, s->variable, l.index);
         llvm_block(w, s->body);
-        LLVMBasicBlockRef latch = index_loop_end(w, &l, s->step, !never_wraps(s->b, s->step));
-        LLVMValueRef *last = values_now(&body);
-        join_add(&body, latch, last);
+        LLVMBasicBlockRef latch = llvm_loop_end(w, &l, s->step, !never_wraps(s->b, s->step));
+        LLVMValueRef *values = values_now(&body);
+        join_add(&body, latch, values);
         join_begin(&after, l.is_entered ? NULL : l.before);
-        join_add(&after, latch, last);
+        join_add(&after, latch, values);
 }
 
 static void put_while(struct llvm_writer *w, const struct loop_stmt *s)
@@ -277,16 +270,20 @@ static void leave_unless_zero(struct llvm_writer *w, LLVMValueRef status)
         llvm.PositionBuilderAtEnd(w->at, fine);
 }
 
-static LLVMValueRef argument(struct llvm_writer *w, const struct loop_stmt *s, int i)
+void llvm_arguments(struct llvm_writer *w, const struct loop_stmt *s, LLVMValueRef *args)
 {
-        LLVMValueRef offset =
-                s->offsets && s->offsets[i] ? llvm_expression(w, s->offsets[i]) : NULL;
-        return llvm_pointer_to(w->at, llvm_address(w, s->buffers[i], offset),
-                               llvm.Int8TypeInContext(w->context));
+        const int buffers = s->function->buffer_count;
+        for (int i = 0; i < buffers; i++) {
+                LLVMValueRef offset =
+                        s->offsets && s->offsets[i] ? llvm_expression(w, s->offsets[i]) : NULL;
+                args[i] = llvm_pointer_to(w->at, llvm_address(w, s->buffers[i], offset),
+                                          llvm.Int8TypeInContext(w->context));
+        }
+        for (int i = 0; i < loop_scalar_count(s); i++)
+                args[buffers + i] = llvm_expression(w, s->scalars[i]);
 }
 
-/* Calls s->function; last: its last scalar, or NULL. */
-static void call(struct llvm_writer *w, const struct loop_stmt *s, LLVMValueRef last)
+static void call(struct llvm_writer *w, const struct loop_stmt *s)
 {
         struct loop_function *f = s->function;
         const int count = f->buffer_count + f->scalar_count;
@@ -295,25 +292,12 @@ static void call(struct llvm_writer *w, const struct loop_stmt *s, LLVMValueRef 
                 llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no streams of machines");
                 return;
         }
-        for (int i = 0; i < f->buffer_count; i++)
-                args[i] = argument(w, s, i);
-        for (int i = 0; i < loop_scalar_count(s); i++)
-                args[f->buffer_count + i] = llvm_expression(w, s->scalars[i]);
-        if (last)
-                args[count - 1] = last;
+        llvm_arguments(w, s, args);
         const struct llvm_function *known = llvm_function(w, f);
         LLVMValueRef status =
                 llvm.BuildCall2(w->at, known->type, known->value, args, (unsigned)count, "");
         if (known->can_fail)
                 leave_unless_zero(w, status);
-}
-
-/* Iterations of a launch may run in any order: here they run one after the other. */
-static void put_launch(struct llvm_writer *w, const struct loop_stmt *s)
-{
-        struct index_loop l = index_loop(w, s->a, s->b);
-        call(w, s, l.index);
-        index_loop_end(w, &l, s->step, !never_wraps(s->b, s->step));
 }
 
 /* ---- declarations ---- */
@@ -380,8 +364,8 @@ static void statement(struct llvm_writer *w, const struct loop_stmt *s)
         case STMT_VAR: put_declaration(w, s); break;
         case STMT_SET: put_set(w, s); break;
         case STMT_STORE: llvm_store(w, s); break;
-        case STMT_CALL: call(w, s, NULL); break;
-        case STMT_LAUNCH: put_launch(w, s); break;
+        case STMT_CALL: call(w, s); break;
+        case STMT_LAUNCH: llvm_launch(w, s); break;
         case STMT_FAIL: leave(w, code_of(w, s->code)); break;
         case STMT_RETURN: put_return(w, s); break;
         case STMT_ALLOC: put_alloc(w, s->buffer); break;

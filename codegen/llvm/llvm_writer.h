@@ -32,6 +32,7 @@ struct llvm_writer {
         LLVMModuleRef module;
         LLVMBuilderRef at;              /* What is printed next stands here. */
         const char *cpu, *features;     /* The target's, in LLVM's words. */
+        int threads;                    /* Launches run on so many; 1 or less: they are loops. */
 
         /* The function that is printed: */
         LLVMValueRef function;
@@ -47,7 +48,7 @@ struct llvm_writer {
         struct llvm_slot *slots;        /* [slot_count], by the numbers of variables. */
         int slot_count;
         struct map *functions;          /* What functions of Loop IR became, by their addresses. */
-        struct queued **queue_end;      /* Where the next function that is called is put. */
+        struct llvm_queued **queue_end; /* Where the next function that is called is put. */
         struct map *addresses;          /* Of buffers, in the function, by their addresses. */
 };
 
@@ -121,12 +122,48 @@ LLVMValueRef llvm_variable(struct llvm_writer *w, const struct loop_variable *v,
 void llvm_declare(struct llvm_writer *w, struct loop_variable *v, LLVMValueRef value);
 void llvm_block(struct llvm_writer *w, const struct loop_block *b);
 LLVMBasicBlockRef llvm_block_new(struct llvm_writer *w, const char *name);
+/* Gives what a call or a launch hands to its function: addresses of buffers, then scalars. */
+void llvm_arguments(struct llvm_writer *w, const struct loop_stmt *s, LLVMValueRef *args);
+/* Begins a loop of an index, with its test behind the body; is_entered: it runs once at least.
+ * llvm_loop_end closes it, and returns the block that the test stands in. */
+struct llvm_loop {
+        LLVMValueRef end, index;
+        LLVMBasicBlockRef before, body, after;
+        bool is_entered;
+};
+struct llvm_loop llvm_loop(struct llvm_writer *w, LLVMValueRef begin, LLVMValueRef end,
+                           bool is_entered);
+LLVMBasicBlockRef llvm_loop_end(struct llvm_writer *w, const struct llvm_loop *l, int64_t step,
+                                bool wraps);
+
+/* ---- launches (llvm_parallel.c) ---- */
+
+void llvm_launch(struct llvm_writer *w, const struct loop_stmt *s);
 
 /* ---- functions (llvm_function.c) ---- */
 
 /* Returns the function that f is in the module, and its type. */
 struct llvm_function { LLVMValueRef value; LLVMTypeRef type; bool can_fail; };
 const struct llvm_function *llvm_function(struct llvm_writer *w, struct loop_function *f);
+/* Functions are printed one after the other: one that is wanted meanwhile waits in a queue. */
+struct llvm_queued {
+        struct llvm_function is;
+        struct loop_function *f;        /* The parameters are its own, or NULL. */
+        const struct loop_stmt *launch; /* The two functions of a launch have it. */
+        void (*print)(struct llvm_writer *w, const struct llvm_queued *q);
+        struct llvm_queued *next;
+};
+/* Returns the function that `key` became before, or NULL; adds one. */
+struct llvm_queued *llvm_queued(struct llvm_writer *w, const void *key);
+struct llvm_queued *llvm_queue(struct llvm_writer *w, const void *key, const char *name,
+                               LLVMTypeRef type,
+                               void (*print)(struct llvm_writer *w, const struct llvm_queued *q));
+/* Begins the function's code, in which `count` scalars of f have the values of its parameters
+ * behind those of its buffers; llvm_end finishes it. Returns the first block. */
+LLVMBasicBlockRef llvm_begin(struct llvm_writer *w, const struct llvm_queued *q, int count);
+void llvm_end(struct llvm_writer *w, LLVMBasicBlockRef first);
+/* Says of parameters that they are the only way to their buffers, where the IR does. */
+void llvm_no_aliases(struct llvm_writer *w, LLVMValueRef function, const struct loop_function *f);
 /* Prints all kernels, and main of the entry at p->at under the name. */
 void llvm_functions(struct llvm_writer *w, const char *main_name);
 
@@ -135,8 +172,8 @@ void llvm_functions(struct llvm_writer *w, const char *main_name);
 /* Prints the program as a module, which LLVM has verified. The machine that code is for is *of;
  * either is the caller's to dispose, with *context. Returns NULL after an error. */
 LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
-                          enum llvm_level level, bool named, LLVMContextRef *context,
-                          LLVMTargetMachineRef *of, struct diag *diag);
+                          const struct llvm_options *options, bool named,
+                          LLVMContextRef *context, LLVMTargetMachineRef *of, struct diag *diag);
 /* Runs the level's passes. */
 bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target *t,
                    enum llvm_level level, struct diag *diag);

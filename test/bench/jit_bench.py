@@ -3,7 +3,7 @@
 """What --jit costs beside a C compiler (docs/measurements/jit.md): processor seconds, dnncc's own included, from the command to the first output, and
 how long a run takes.
 
-    make bench-jit BENCH_FLAGS="--rounds=5 model.onnx:x86-64-v4 .."
+    make bench-jit BENCH_FLAGS="--rounds=5 --threads=2 model.onnx:x86-64-v4 .."
 
 Of each number the least of so many rounds is taken, all ways in turn, so that what else the machine does is in none of them, or in all. A run's time
 is the 5 % of --bench."""
@@ -38,12 +38,13 @@ def main():
     parser.add_argument("models", nargs="+", metavar="MODEL:TARGET")
     parser.add_argument("--dnncc", default="build/dnncc")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=1)
     options = parser.parse_args()
     print("| model | target | " + " | ".join(f"{way}: first output, s | run, ms" for way in WAYS) + " | run of --jit to gcc's |")
     print("| --- | --- |" + " ---: |" * (2 * len(WAYS) + 1))
     for text in options.models:
         model, _, target = text.rpartition(":")
-        command = [options.dnncc, model, f"--target={target}", "-q"]
+        command = [options.dnncc, model, f"--target={target}", f"--threads={options.threads}", "-q"]
         first, run = dict.fromkeys(WAYS, float("inf")), dict.fromkeys(WAYS, float("inf"))
         for _ in range(options.rounds):
             for way, words in WAYS.items():

@@ -44,7 +44,7 @@ def same(a, b):
 
 def results(model, data, folder, *options, timeout=120):
     """what a run gives: arrays, or the code that it ends with and what it says"""
-    shutil.copytree(data, folder)
+    shutil.copytree(data, folder, dirs_exist_ok=True)
     done = run(model, folder, *options, timeout=timeout)
     if done.returncode:
         return done.returncode, done.stderr
@@ -76,6 +76,17 @@ def test_models(model, target, tmp_path):
     if not (MODELS / model).exists() or not runs_here(target):
         pytest.skip(f"no {model} here, or no {target}")
     assert beside(MODELS / model / "model.onnx", MODELS / model / "test_data_set_0", tmp_path, f"--target={target}")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("model", SMALL)
+@pytest.mark.sample(4)
+def test_threads(model, target, tmp_path):
+    """parallel loops are the runtime's, and give the bits of one thread"""
+    if not (MODELS / model).exists() or not runs_here(target):
+        pytest.skip(f"no {model} here, or no {target}")
+    for threads in (2, 3):
+        assert beside(MODELS / model / "model.onnx", MODELS / model / "test_data_set_0", tmp_path / str(threads), f"--target={target}", f"--threads={threads}")
 
 
 @pytest.mark.parametrize("target", TARGETS[1:])

@@ -17,7 +17,7 @@ static void it_is_said(void **state)
                 char *said;
                 size_t length;
                 struct diag diag = { .subject = "m.onnx", .stream = open_memstream(&said, &length) };
-                const void *made = text ? (const void *)llvm_text(NULL, NULL, NULL, &diag) : llvm_jit_new(NULL, NULL, LLVM_LEVEL_BEST, &diag);
+                const void *made = text ? (const void *)llvm_text(NULL, NULL, NULL, &diag) : llvm_jit_new(NULL, NULL, &(struct llvm_options){ .level = LLVM_LEVEL_BEST }, &diag);
                 fclose(diag.stream);
                 assert_null(made);
                 assert_int_equal(diag.errors, 1);

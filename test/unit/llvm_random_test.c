@@ -51,7 +51,7 @@ static int beside(struct arena *arena, const struct loop_program *p, const struc
                 return -1;
         const int code = interp_run(interp, inputs, want, 0, NULL);
         interp_free(interp);
-        struct llvm_jit *jit = llvm_jit_new(p, t, level, diag);
+        struct llvm_jit *jit = llvm_jit_new(p, t, &(struct llvm_options){ .level = level }, diag);
         if (!jit)
                 return 1;
         const int own = llvm_jit_run(jit, NULL, inputs, got);
@@ -105,7 +105,7 @@ int main(int argc, char **argv)
         uint64_t runs = 0;
         bool fine = (library = loop_library_new(arena, &diag)) != NULL;
         struct loop_program *empty = loop_program_new(arena, "empty", library);
-        struct llvm_jit *jit = llvm_jit_new(empty, target_at(0), LLVM_LEVEL_FAST, &diag);
+        struct llvm_jit *jit = llvm_jit_new(empty, target_at(0), &(struct llvm_options){ .level = LLVM_LEVEL_FAST }, &diag);
         if (!jit) {
                 puts("skipped: LLVM is missing, so no random program was compared with it");
                 return 0;

@@ -82,7 +82,7 @@ static void run_beside(const struct loop_program *p, const struct target *t, con
         interp_free(interp);
         for (int level = LLVM_LEVEL_FAST; level <= LLVM_LEVEL_BEST; level++) {
                 int64_t own[8] = { 0 };
-                struct llvm_jit *jit = llvm_jit_new(p, t, (enum llvm_level)level, &diag);
+                struct llvm_jit *jit = llvm_jit_new(p, t, &(struct llvm_options){ .level = (enum llvm_level)level }, &diag);
                 assert_non_null(jit);
                 for (int i = 0; extents && i < p->extent_count; i++)
                         own[i] = extents[i];
@@ -306,7 +306,7 @@ static void what_is_missing_is_said(void **state)
         struct loop_program *p = loop_parse(arena, text, strlen(text), NULL, NULL, library, &diag);
         assert_non_null(p);
         struct diag own = { .subject = "t", .stream = open_memstream(&said, &length) };
-        assert_null(llvm_jit_new(p, target_find("generic"), LLVM_LEVEL_BEST, &own));
+        assert_null(llvm_jit_new(p, target_find("generic"), &(struct llvm_options){ .level = LLVM_LEVEL_BEST }, &own));
         fclose(own.stream);
         assert_int_equal(own.errors, 1);
         assert_int_equal(own.code, EXIT_UNSUPPORTED);
@@ -345,7 +345,7 @@ static void programs_leave_nothing_behind(void **state)
                 "    store %y[%i] = 2.0\n  }\n}\nmain {\n  call @k(@y)\n}\n");
         for (int k = 0; k < TIMES; k++) {
                 float y[4] = { 0 };
-                struct llvm_jit *jit = llvm_jit_new(p, target_find("generic"), LLVM_LEVEL_FAST, &diag);
+                struct llvm_jit *jit = llvm_jit_new(p, target_find("generic"), &(struct llvm_options){ .level = LLVM_LEVEL_FAST }, &diag);
                 assert_non_null(jit);
                 assert_int_equal(llvm_jit_run(jit, NULL, NULL, (void *const[]){ y }), 0);
                 assert_true(y[3] == 2);
