@@ -32,6 +32,8 @@ SOURCES := $(filter-out codegen/llvm/llvm_absent.c,$(SOURCES))
 $(B)/obj/codegen/llvm/%.o: INC += -isystem $(LLVM)
 LIBS += -ldl -lpthread
 JITTED := $(B)/obj/runtime/threads.o        # what code in this process calls
+JIT := $(B)/libdnncc_jit.a
+all: $(JIT)
 else
 SOURCES := $(filter-out codegen/llvm/%,$(SOURCES)) codegen/llvm/llvm_absent.c
 endif
@@ -147,6 +149,15 @@ $(B)/libdnncc_vta.a $(B)/libdnncc_unified.a:
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
+# The compiler in a library, for programs that load models (runtime/dnncc_jit.h): one object, whose names but those of the header are its own.
+# Threads are those of libdnncc_runtime, which generated code in the program shares.
+$(B)/libdnncc_jit.a: $(filter-out $(JITTED),$(OBJECTS))
+	$(call say,AR,$@)
+	@$(CC) -r -nostdlib -o $(B)/jit.o $^
+	@objcopy $(addprefix --keep-global-symbol=dnncc_,load load_memory describe run free) $(B)/jit.o
+	@rm -f $@
+	@$(AR) rcs $@ $(B)/jit.o
+
 # one file that needs no library of the system that it runs on, and loads none: LLVM is not for it
 static: $(B)/dnncc-static
 $(B)/dnncc-static: $(B)/obj/compiler/main.o $(B)/obj/codegen/llvm/llvm_absent.o $(B)/libdnncc.a
@@ -225,7 +236,7 @@ $(B)/libdnncc_image.so: runtime/image.c runtime/dnncc_image.h
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) $(IMAGE_INC) -fPIC -shared -o $@ runtime/image.c $(LDFLAGS) $(IMAGE_LIBS)
 # what names the version or the place
 FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
-$(B)/dnncc-runtime.pc: runtime/dnncc-runtime.pc.in FORCE
+$(B)/dnncc-runtime.pc $(B)/dnncc-jit.pc: $(B)/%.pc: runtime/%.pc.in FORCE
 	@$(FILL)
 $(B)/dnncc-config-version.cmake: cmake/dnncc-config-version.cmake.in FORCE
 	@$(FILL)
@@ -237,6 +248,7 @@ EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h runtime/dnncc.hpp>include/dnncc.hpp $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
          $(foreach m,vta unified,runtime/dnncc_$m.h>include/dnncc_$m.h $(B)/libdnncc_$m.a>lib/libdnncc_$m.a) \
          $(if $(IMAGE),runtime/dnncc_image.h>include/dnncc_image.h $(B)/libdnncc_image.a>lib/libdnncc_image.a) \
+         $(if $(JIT),runtime/dnncc_jit.h>include/dnncc_jit.h $(B)/libdnncc_jit.a>lib/libdnncc_jit.a $(B)/dnncc-jit.pc>lib/pkgconfig/dnncc-jit.pc) \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \
          $(B)/dnncc-config-version.cmake>lib/cmake/dnncc/dnncc-config-version.cmake \

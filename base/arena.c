@@ -25,8 +25,19 @@ struct arena {
 
 void (*memory_cleanup)(void);
 
+static _Thread_local jmp_buf *watch;
+
+jmp_buf *memory_watch(jmp_buf *out)
+{
+        jmp_buf *before = watch;
+        watch = out;
+        return before;
+}
+
 void memory_exhausted(void)
 {
+        if (watch)
+                longjmp(*watch, 1);
         diag_error(&(struct diag){ 0 }, EXIT_BUDGET, "out of memory");
         if (memory_cleanup)
                 memory_cleanup();

@@ -7,6 +7,7 @@
 #ifndef BASE_MEMORY_H
 #define BASE_MEMORY_H
 
+#include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
@@ -37,6 +38,11 @@ void *arena_grow(struct arena *arena, void *array, size_t count, size_t size);
 void *memory_alloc(size_t bytes);                         /* It is zeroed, and never NULL. */
 void *memory_resize(void *block, size_t bytes);           /* It is never NULL. */
 _Noreturn void memory_exhausted(void);
+
+/* While `out` is set, memory_exhausted goes there by longjmp instead, in this thread: for programs
+ * that go on without what they wanted. What was made since is lost. Returns what was set before,
+ * which the caller sets again; NULL: nothing. */
+jmp_buf *memory_watch(jmp_buf *out);
 
 /* memory_exhausted calls it before it exits; the driver sets it to remove unfinished files. */
 extern void (*memory_cleanup)(void);

@@ -17,7 +17,8 @@
 #   A model that the build makes is GENERATED (a source file property); another one has to be there.
 #
 # Targets: dnncc::dnncc, the program; it runs on this machine, whatever the build is for. dnncc::runtime, threads and weights
-# files; in a cross build it is compiled from source.
+# files; in a cross build it is compiled from source. dnncc::jit, where it was built and no cross build is: models that are loaded
+# while the program runs (dnncc_jit.h).
 # DNNCC_EXECUTABLE names another program.
 
 if(CMAKE_VERSION VERSION_LESS 3.20)
@@ -78,6 +79,15 @@ if(NOT TARGET dnncc::runtime)
         target_link_libraries(dnncc_runtime PUBLIC "$<TARGET_NAME_IF_EXISTS:Threads::Threads>")
         add_library(dnncc::runtime ALIAS dnncc_runtime)
     endif()
+endif()
+
+# ---- the compiler in a library, which loads LLVM ----
+
+if(NOT TARGET dnncc::jit AND EXISTS "${_dnncc_prefix}/lib/libdnncc_jit.a" AND NOT CMAKE_CROSSCOMPILING)
+    add_library(dnncc::jit STATIC IMPORTED)
+    set_target_properties(dnncc::jit PROPERTIES IMPORTED_LOCATION "${_dnncc_prefix}/lib/libdnncc_jit.a"
+        INTERFACE_INCLUDE_DIRECTORIES "${_dnncc_prefix}/include")
+    set_property(TARGET dnncc::jit PROPERTY INTERFACE_LINK_LIBRARIES dnncc::runtime protobuf-c z m ${CMAKE_DL_LIBS})
 endif()
 
 # ---- models ----

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Prints the header of the generated code, which says how it is called. */
 #include "codegen/c_machine.h"
+#include "codegen/extent_text.h"
 #include "codegen/footprint.h"
 
 #include <string.h>
@@ -18,35 +19,10 @@ static int64_t count_of(const struct loop_buffer *b)
 
 /* ---- the comment ---- */
 
-/* Prints an extent as text: a number, or a term over run's parameters. */
-static void add_extent(struct text *out, const struct loop_expr *e, bool nested)
-{
-        static const char *const infix[] = { [LOOP_ADD] = " + ", [LOOP_SUB] = " - ",
-                                             [LOOP_MUL] = " * ", [LOOP_DIV] = " / " };
-        bool call = e->op == LOOP_MIN || e->op == LOOP_MAX;
-        if (e->op == LOOP_LITERAL)
-                text_add(out, "%lld", (long long)e->literal.i);
-        if (e->op == LOOP_VARIABLE)
-                text_add(out, "%s", e->variable->name);
-        if (e->arity != 2)
-                return;
-        text_add(out, "%s", call ? loop_op_info[e->op].text : "");
-        text_add(out, "%s", call || nested ? "(" : "");
-        add_extent(out, e->args[0], !call);
-        text_add(out, "%s", call ? ", " : infix[e->op]);
-        add_extent(out, e->args[1], !call);
-        text_add(out, "%s", call || nested ? ")" : "");
-}
-
 const char *c_extent_text(struct c_writer *w, const struct loop_buffer *b, int i)
 {
-        struct text text = { 0 };
-        if (!b->extents)
-                return arena_printf(w->arena, "%lld", (long long)c_port_extent(b, i));
-        add_extent(&text, b->extents[i], false);
-        char *copy = arena_string(w->arena, text.data);
-        text_free(&text);
-        return copy;
+        return b->extents ? extent_text(w->arena, b->extents[i])
+                          : arena_printf(w->arena, "%lld", (long long)c_port_extent(b, i));
 }
 
 const char *c_shape_text(struct c_writer *w, const struct loop_buffer *b)

@@ -343,10 +343,10 @@ static bool check_state(struct run *run)
         return !other;
 }
 
-static bool compile_as_asked(struct run *run)
+/* Compiles the model as far as the options ask for; *weights: so many bytes of constants it had. */
+static bool compile_passes(struct run *run, double start, double *weights)
 {
         const struct options *o = &run->options;
-        double start = clock_seconds();
         if (!check_commands(run) || !trace_is_possible(run) || !read_model(run) ||
             !entries_check(run) || !quantization_of_state(run) ||
             /* Ranges are of the model whose past the samples have. */
@@ -357,7 +357,7 @@ static bool compile_as_asked(struct run *run)
                 return false;
         remember_command(run);
         report_time(run, "import", start);
-        double weights = weights_of(run->state.module);
+        *weights = weights_of(run->state.module);
         const char *list = quantization_passes(run, passes_asked(run));
         if (run->diag.errors)
                 return false;
@@ -387,7 +387,14 @@ static bool compile_as_asked(struct run *run)
         if (!compile_checked(run, &pipeline))
                 return false;
         warn_idle(run);
-        if (!remarks_put(run))
+        return remarks_put(run);
+}
+
+static bool compile_as_asked(struct run *run)
+{
+        const struct options *o = &run->options;
+        double start = clock_seconds(), weights = 0;
+        if (!compile_passes(run, start, &weights))
                 return false;
         if (writes_ranges(o))
                 return calibrate(run);
@@ -472,7 +479,6 @@ static void choose_color(const struct options *o)
 
 static void start(struct run *run)
 {
-        process_begin();
         *run = (struct run){ .arena = arena_new(), .diag = { .subject = "dnncc" } };
         run->outputs = outputs_new(run->arena);
 }
@@ -509,9 +515,35 @@ static bool merge_files(struct run *run)
         return merge_ranges(run);
 }
 
+bool driver_open(struct run *run, int argc, char **argv, const void *bytes, size_t length,
+                 FILE *errors)
+{
+        double weights;
+        start(run);
+        run->diag.stream = errors;
+        if (!options_parse(&run->options, argc, argv, run->arena, &run->diag))
+                return false;
+        run->diag.verbosity = -1;
+        run->diag.subject = strcmp(run->options.model, "-")
+                                    ? text_argument(run->arena, run->options.model)
+                                    : "model";
+        if (bytes) {
+                run->bytes = memory_alloc(length + 1);
+                memcpy(run->bytes, bytes, length);
+                run->length = length;
+                run->given = true;
+        }
+        return prepare_context(run) && choose_names(run) &&
+               compile_passes(run, clock_seconds(), &weights) && run->state.program &&
+               check_sizes(run);
+}
+
+enum exit_code driver_close(struct run *run) { return finish(run, !run->diag.errors); }
+
 enum exit_code driver_run(const struct options *options)
 {
         struct run run;
+        process_begin();
         start(&run);
         run.options = *options;
         run.diag.verbosity = options->verbose - options->quiet;
@@ -534,6 +566,7 @@ enum exit_code driver_main(int argc, char **argv)
                                          * death. */
         signal(SIGXFSZ, SIG_IGN);       /* So is a file larger than the caller allows. */
         struct run run;
+        process_begin();
         start(&run);
         choose_color(&(struct options){ .color = COLOR_AUTO });
         diag_json = asks_for_json(argc, argv);          /* Errors in options are JSON, too. */

@@ -28,6 +28,7 @@ struct run {
                                              * there are programs. */
         struct module **lesser_modules; /* The lesser programs live in these modules. */
         struct outputs *outputs;
+        bool given;                     /* `bytes` are the caller's model: no file is read. */
         bool keeps_bytes;               /* An import leaves `bytes` for the next one. */
         bool quantized;                 /* Layers were quantized before inputs became state. */
         unsigned char *bytes;           /* They are the model's bytes. */
@@ -51,6 +52,14 @@ struct run {
 enum exit_code driver_main(int argc, char **argv);
 enum exit_code driver_run(const struct options *options); /* Does all but reading the command
                                                            * line. */
+
+/* Compiles a model for a process that goes on: the program is run->state.program, nothing is
+ * written, and signals stay as they are. The model is the last word of argv, or these bytes, then
+ * the word is "-". Errors are written to the stream. The run stays where it is until driver_close,
+ * which has to follow, whatever driver_open returned. */
+bool driver_open(struct run *run, int argc, char **argv, const void *bytes, size_t length,
+                 FILE *errors);
+enum exit_code driver_close(struct run *run);
 
 /* These tell options to passes and printers (prepare.c): limits; targets and the context; where
  * outputs go and what symbols begin with. They return false after an error. */

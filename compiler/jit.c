@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "codegen/llvm/llvm_printer.h"
 #include "codegen/targets.h"
 #include "ir/loop/fail_codes.h"
 
@@ -31,8 +30,7 @@ static bool is_possible(struct run *run, const struct loop_program *p, const str
         return !obstacle && target_runs_here(t);
 }
 
-static struct llvm_jit *compile(struct run *run, const struct loop_program *p,
-                                const struct target *t)
+struct llvm_jit *jit_new(struct run *run, const struct loop_program *p, const struct target *t)
 {
         if (!is_possible(run, p, t))
                 return NULL;
@@ -47,7 +45,7 @@ bool jit_run(struct run *run, const struct loop_program *p, const struct target 
              int64_t *extents, const void *const *inputs, void *const *outputs, int *code)
 {
         const double start = clock_seconds();
-        struct llvm_jit *jit = compile(run, p, t);
+        struct llvm_jit *jit = jit_new(run, p, t);
         if (!jit)
                 return false;
         const double compiled = clock_seconds();
@@ -114,7 +112,7 @@ bool jit_time(struct run *run, struct jit_timing *timing, const void *const *inp
         int64_t *extents = arena_array(run->arena, (size_t)p->extent_count + 1, sizeof *extents);
         for (int i = 0; i < p->extent_count; i++)
                 extents[i] = p->extents[i].kept ? 0 : p->extents[i].variable->high;
-        struct llvm_jit *jit = compile(run, p, run->context.target);
+        struct llvm_jit *jit = jit_new(run, p, run->context.target);
         if (!jit)
                 return false;
         const bool fine = measure(jit, timing, extents, inputs, outputs);

@@ -3,7 +3,11 @@
 #ifndef COMPILER_JIT_H
 #define COMPILER_JIT_H
 
+#include "codegen/llvm/llvm_printer.h"
 #include "compiler/harness.h"
+
+/* Compiles a planned program as the options say; NULL after an error. */
+struct llvm_jit *jit_new(struct run *run, const struct loop_program *p, const struct target *t);
 
 /* Runs a planned program that was compiled in this process, as compiled_run does. Returns false
  * after an error. */
