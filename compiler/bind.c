@@ -197,6 +197,10 @@ bool bind_symbols(struct module *m, const struct options *options, struct arena 
                 diag_error(diag, EXIT_USAGE, "--output and --keep are for .onnx models");
                 return false;
         }
+        if (options->defines.count) {
+                diag_error(diag, EXIT_USAGE, "--define is for .onnx models");
+                return false;
+        }
         int open = 0;
         const char *command = NULL;
         for (int i = 0;

@@ -10,7 +10,8 @@
 #include "passes/manager.h"
 #include "passes/quantize/ports.h"
 
-struct model_facts;                     /* It is declared in front/import.h. */
+struct model_facts;                     /* These two are declared in front/import.h. */
+struct import_definition;
 
 struct run {
         struct arena *arena;
@@ -29,6 +30,8 @@ struct run {
         struct module **lesser_modules; /* The lesser programs live in these modules. */
         struct outputs *outputs;
         bool given;                     /* `bytes` are the caller's model: no file is read. */
+        const struct import_definition *definitions;      /* The files of --define, once they are
+                                                           * read. */
         bool keeps_bytes;               /* An import leaves `bytes` for the next one. */
         bool quantized;                 /* Layers were quantized before inputs became state. */
         unsigned char *bytes;           /* They are the model's bytes. */

@@ -225,16 +225,6 @@ static void say_binding(struct text *text, struct arena *arena, const char *opti
                                  : text_safe(arena, equal + 1, strlen(equal + 1)));
 }
 
-static void say_list(struct text *text, struct arena *arena, const struct option *row,
-                     const struct list *list)
-{
-        for (int i = 0; i < list->count; i++)
-                if (row->said == SAID_SAFE)
-                        say_binding(text, arena, row->text, list->items[i]);
-                else
-                        text_add(text, " %s=%s", row->text, list->items[i]); /* It was checked. */
-}
-
 /* Returns the value where "[=FILE|dynamic]" has it as a word, as dynamic, and FILE for any other
  * value. */
 static const char *path_or_word(struct arena *arena, const char *argument, const char *value)
@@ -246,6 +236,19 @@ static const char *path_or_word(struct arena *arena, const char *argument, const
                         return value;
         }
         return arena_printf(arena, "%.*s", (int)strcspn(name, "|]"), name);
+}
+
+static void say_list(struct text *text, struct arena *arena, const struct option *row,
+                     const struct list *list)
+{
+        for (int i = 0; i < list->count; i++)
+                if (row->said == SAID_SAFE)
+                        say_binding(text, arena, row->text, list->items[i]);
+                else
+                        text_add(text, " %s=%s", row->text,
+                                 row->said == SAID_PATH
+                                         ? path_or_word(arena, row->argument, list->items[i])
+                                         : list->items[i]);     /* It was checked. */
 }
 
 /* Adds a text that is not empty, or what stands behind = of an option that may do without. */

@@ -58,12 +58,41 @@ static const char *skip_comments(const char *p, const char *end)
         return p;
 }
 
+static bool text_begins_with(const char *p, const char *end, const char *word)
+{
+        size_t length = strlen(word);
+        p = skip_comments(p, end);
+        return (size_t)(end - p) > length && !memcmp(p, word, length) && p[length] == ' ';
+}
+
 static bool begins_with(const struct run *run, const char *word)
 {
-        const char *end = (const char *)run->bytes + run->length,
-                   *p = skip_comments((const char *)run->bytes, end);
-        size_t length = strlen(word);
-        return (size_t)(end - p) > length && !memcmp(p, word, length) && p[length] == ' ';
+        const char *text = (const char *)run->bytes;
+        return text_begins_with(text, text + run->length, word);
+}
+
+/* Reads the files of --define, once. */
+static bool read_definitions(struct run *run)
+{
+        const struct list *paths = &run->options.defines;
+        if (run->definitions || !paths->count)
+                return true;
+        struct import_definition *files =
+                arena_array(run->arena, (size_t)paths->count, sizeof *files);
+        for (int i = 0; i < paths->count; i++) {
+                struct import_definition *file = &files[i];
+                unsigned char *bytes;
+                if (!file_read(paths->items[i], run->context.limits.file_bytes, &bytes,
+                               &file->length, &run->diag))
+                        return false;
+                file->text = arena_copy(run->arena, bytes, file->length);
+                free(bytes);
+                file->path = text_argument(run->arena, paths->items[i]);
+                file->is_text = text_begins_with(file->text, file->text + file->length, "dnn");
+                add_dependency(run, paths->items[i]);
+        }
+        run->definitions = files;
+        return true;
 }
 
 /* Imports the model once, with these dimensions bound. */
@@ -78,6 +107,7 @@ static bool import_once(struct run *run, struct model_facts *facts, const char *
                 .outputs = o->outputs.items, .output_count = o->outputs.count,
                 .keep = o->keep.items, .keep_count = o->keep.count,
                 .text_bytes = o->text_bytes.items, .text_byte_count = o->text_bytes.count,
+                .definitions = run->definitions, .definition_count = o->defines.count,
                 .seed = o->seed, .channel_block = o->nchwc, .facts = facts,
                 .into = entry ? run->state.module : NULL, .function = entry,
         };
@@ -89,7 +119,8 @@ static bool import_once(struct run *run, struct model_facts *facts, const char *
 bool import_onnx(struct run *run, struct model_facts *facts, const char *entry)
 {
         struct likely likely;
-        if (!import_once(run, facts, entry, &run->options.dims) || !likely_read(run, &likely))
+        if (!read_definitions(run) || !import_once(run, facts, entry, &run->options.dims) ||
+            !likely_read(run, &likely))
                 return false;
         struct function *general = run->state.module->functions;
         while (general->next)

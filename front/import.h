@@ -36,6 +36,15 @@ struct model_facts {
         const char *command;            /* The command that would bind all open dimensions. */
 };
 
+/* A file of --define: an ONNX model, whose functions count, or a text of Tensor IR. Its text lives
+ * as long as the module. */
+struct import_definition {
+        const char *path;               /* It is safe to print. */
+        bool is_text;                   /* It is of Tensor IR. */
+        const char *text;
+        size_t length;
+};
+
 struct import_options {
         const char *path;               /* It is the model's path; where it is NULL the model came
                                          * from standard input, and has no external data. */
@@ -53,6 +62,8 @@ struct import_options {
         int keep_count;
         const char *const *text_bytes;  /* Each --text-bytes has "64", or "NAME=64". */
         int text_byte_count;
+        const struct import_definition *definitions;      /* --define names these files. */
+        int definition_count;
         const char *seed;               /* --seed states it for random numbers, or it is "input"; it
                                          * is NULL where it is not given. */
         int channel_block;              /* --nchwc states 8 or 16; it is 0 where it is not given. */

@@ -96,6 +96,9 @@ void onnx_warning(struct onnx_import *im, const struct onnx_node *n, const char 
 
 /* Returns whether the attribute is there; this does not count as use. */
 bool onnx_has(const struct onnx_node *n, const char *name);
+/* Returns the attribute's ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__, UNDEFINED where it is not
+ * there. */
+int onnx_attribute_type(const struct onnx_node *n, const char *name);
 bool onnx_int(struct onnx_import *im, struct onnx_node *n, const char *name, int64_t preset,
               int64_t *value);
 bool onnx_float(struct onnx_import *im, struct onnx_node *n, const char *name, float preset,

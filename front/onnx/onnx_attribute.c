@@ -112,6 +112,13 @@ bool onnx_has(const struct onnx_node *n, const char *name)
         return attribute_index(n, name) >= 0;
 }
 
+int onnx_attribute_type(const struct onnx_node *n, const char *name)
+{
+        const int index = attribute_index(n, name);
+        return index < 0 ? ONNX__ATTRIBUTE_PROTO__ATTRIBUTE_TYPE__UNDEFINED
+                         : (int)n->proto->attribute[index]->type;
+}
+
 /* Finds the attribute; *found is NULL where the node has none of that name. Returns false after an
  * error. */
 static bool attribute_get(struct onnx_import *im, struct onnx_node *n, const char *name, int type,

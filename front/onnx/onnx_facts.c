@@ -56,7 +56,8 @@ static void count_node(struct counting *c, const Onnx__NodeProto *node, int dept
 {
         struct model_operator *o = operator_of(c, node);
         o->count++;
-        o->supported = onnx_row_find(c->im, node) || onnx_function_find(c->im, node);
+        o->supported = onnx_row_find(c->im, node) || onnx_definition_find(c->im, node) ||
+                       onnx_function_find(c->im, node);
         for (size_t i = 0; i < node->n_attribute; i++) {
                 const Onnx__AttributeProto *a = node->attribute[i];
                 if (a->g)

@@ -76,6 +76,37 @@ struct onnx_function *onnx_function_find(struct onnx_import *im, const Onnx__Nod
         return map_get(im->model->functions, key, length);
 }
 
+/* Puts the functions of --define's files in front of the model's. */
+static void join_libraries(struct onnx_import *im)
+{
+        const Onnx__ModelProto *proto = im->model->proto;
+        size_t count = proto->n_functions, at = 0;
+        for (const struct onnx_library *l = im->model->libraries; l; l = l->next)
+                count += l->proto->n_functions;
+        Onnx__ModelProto *joined = arena_copy(im->arena, proto, sizeof *proto);
+        joined->functions = arena_array(im->arena, count + 1, sizeof *joined->functions);
+        joined->n_functions = count;
+        for (const struct onnx_library *l = im->model->libraries; l; l = l->next)
+                for (size_t i = 0; i < l->proto->n_functions; i++)
+                        joined->functions[at++] = l->proto->functions[i];
+        for (size_t i = 0; i < proto->n_functions; i++)
+                joined->functions[at++] = proto->functions[i];
+        im->model->proto = joined;
+}
+
+/* Notes which functions --define brought. */
+static void note_libraries(struct onnx_import *im, struct onnx_function *all)
+{
+        size_t at = 0;
+        for (const struct onnx_library *l = im->model->libraries; l; l = l->next)
+                for (size_t i = 0; i < l->proto->n_functions; i++, at++) {
+                        all[at].defined = true;
+                        all[at].long_data = l->long_data;
+                        onnx_redefine(im, onnx_domain(l->proto->functions[i]->domain),
+                                      l->proto->functions[i]->name);
+                }
+}
+
 static bool collect(struct onnx_import *im, struct onnx_function *all)
 {
         const Onnx__ModelProto *proto = im->model->proto;
@@ -83,15 +114,19 @@ static bool collect(struct onnx_import *im, struct onnx_function *all)
                 struct onnx_function *f = &all[i];
                 f->proto = proto->functions[i];
                 f->name = SAFE(im, f->proto->name);
+                if (!f->defined)
+                        f->long_data = im->model->long_data;
                 char room[256];
                 size_t length;
                 const char *key = function_key(im, room, sizeof room, f->proto->domain,
                                                f->proto->name, f->proto->overload, &length);
                 if (!f->proto->name.len)
                         return onnx_error(im, "a function without a name");
-                if (map_get(im->model->functions, key, length))
+                const struct onnx_function *known = map_get(im->model->functions, key, length);
+                if (known && known->defined == f->defined)
                         return onnx_error(im, "function '%s' is defined twice", f->name);
-                map_set(im->model->functions, key, length, f);
+                if (!known)             /* Else --define's stands for it. */
+                        map_set(im->model->functions, key, length, f);
                 if (!onnx_opsets(im, &f->opsets, f->proto->opset_import, f->proto->n_opset_import,
                                  arena_printf(im->arena, "function '%s'", f->name)))
                         return false;
@@ -136,8 +171,9 @@ static struct onnx_function *callee_of(struct calls *c, const Onnx__NodeProto *n
                                                         : c->im->model->frame->opsets };
         const struct onnx_frame *outer = c->im->model->frame;
         c->im->model->frame = &frame;
-        struct onnx_function *f =
-                onnx_row_find(c->im, node) ? NULL : onnx_function_find(c->im, node);
+        struct onnx_function *f = onnx_row_find(c->im, node) || onnx_definition_find(c->im, node)
+                                          ? NULL
+                                          : onnx_function_find(c->im, node);
         c->im->model->frame = outer;
         return f;
 }
@@ -235,12 +271,15 @@ static bool recursion_error(struct calls *c)
 
 bool onnx_functions(struct onnx_import *im)
 {
+        if (im->model->libraries)
+                join_libraries(im);
         const Onnx__ModelProto *proto = im->model->proto;
         size_t count = proto->n_functions, edges = 0;
         im->model->functions = map_new(im->arena);
         struct calls c = { .im = im, .all = arena_array(im->arena, count, sizeof *c.all) };
         c.first = arena_array(im->arena, count + 1, sizeof *c.first);
         c.fill = arena_array(im->arena, count + 1, sizeof *c.fill);
+        note_libraries(im, c.all);
         if (!collect(im, c.all))
                 return false;
         each_function(&c, count_call);

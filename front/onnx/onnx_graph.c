@@ -52,7 +52,8 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
 /* Returns NULL where a row or a function makes the node, else why none does. */
 static const char *missing(struct onnx_import *im, const Onnx__NodeProto *node)
 {
-        if (onnx_row_find(im, node) || onnx_function_find(im, node))
+        if (onnx_row_find(im, node) || onnx_definition_find(im, node) ||
+            onnx_function_find(im, node))
                 return NULL;
         const struct onnx_row_list *others = onnx_rows_of(im, node);
         int opset = onnx_opset(im, onnx_domain(node->domain));
@@ -92,7 +93,9 @@ static void survey_node(struct onnx_import *im, const Onnx__NodeProto *node)
                 for (size_t k = 0; k < a->n_graphs; k++)
                         survey_nodes(im, a->graphs[k]->node, a->graphs[k]->n_node);
         }
-        struct onnx_function *f = onnx_row_find(im, node) ? NULL : onnx_function_find(im, node);
+        struct onnx_function *f = onnx_row_find(im, node) || onnx_definition_find(im, node)
+                                          ? NULL
+                                          : onnx_function_find(im, node);
         if (!f || f->surveyed)
                 return;
         f->surveyed = true;
@@ -321,13 +324,16 @@ static bool call(struct onnx_import *im, struct onnx_node *n, struct onnx_functi
         struct onnx_frame frame = {
                 .caller = caller, .function = f, .call = n->proto, .opsets = f->opsets
         };
+        const bytes_t *long_data = im->model->long_data;
         im->model->frame = &frame;
+        im->model->long_data = f->long_data;
         struct onnx_scope *inner = onnx_scope_new(im, NULL);
         onnx_declare_results(im, inner, n, f->proto);
         im->scope = inner;
         bool ok = expand(im, n, f);
         im->scope = scope;
         im->model->frame = caller;
+        im->model->long_data = long_data;
         onnx_leave(im);
         return ok;
 }
@@ -337,15 +343,17 @@ static bool call(struct onnx_import *im, struct onnx_node *n, struct onnx_functi
 /* Builds the node. Returns false, and sets skip, where something is not supported. */
 static bool build_node(struct onnx_import *im, struct onnx_node *n)
 {
-        struct onnx_function *f = n->row ? NULL : onnx_function_find(im, n->proto);
+        struct onnx_definition *d = n->row ? NULL : onnx_definition_find(im, n->proto);
+        struct onnx_function *f = n->row || d ? NULL : onnx_function_find(im, n->proto);
         const char *location = im->b.location;
         struct onnx_node *outer = im->node;
         const bool hidden = im->m->known_hidden;
         im->m->known_hidden = im->m->known_count && onnx_names_extents(im, n->proto);
         im->node = n;
         im->b.location = *n->name ? n->name : n->row ? n->row->op : location;
-        bool ok = f ? call(im, n, f)
-                    : check_counts(im, n) && check_kinds(im, n) && onnx_check_scales(im, n) &&
+        bool ok = d   ? onnx_defined(im, n, d)
+                  : f ? call(im, n, f)
+                      : check_counts(im, n) && check_kinds(im, n) && onnx_check_scales(im, n) &&
                                   onnx_texts_import(im, n) && onnx_attributes_used(im, n);
         im->b.location = location;
         im->node = outer;

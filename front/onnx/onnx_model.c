@@ -331,19 +331,60 @@ static bool import_main(struct onnx_import *im)
                yield_outputs(im, &wanted, f);
 }
 
+/* Unpacks a model, or its text. Returns NULL after an error. */
+static const Onnx__ModelProto *unpack_model(struct onnx_import *im, const unsigned char *bytes,
+                                            size_t length)
+{
+        const ProtobufCMessageDescriptor *message = &onnx__model_proto__descriptor;
+        const Onnx__ModelProto *proto;
+        struct text wire;
+        if (!onnx_is_text(bytes, length))
+                return (const Onnx__ModelProto *)unpack(im, message, bytes, length);
+        if (!onnx_text_read(bytes, length, &im->context->limits, &wire, im->diag))
+                return NULL;
+        proto = (const Onnx__ModelProto *)unpack(im, message, (const unsigned char *)wire.data,
+                                                 wire.length);
+        text_free(&wire);               /* Its tensors have no raw_data, which would stay there. */
+        return proto;
+}
+
+/* Reads the functions of an ONNX model. Returns false after an error. */
+static bool define_functions(struct onnx_import *im, const struct import_definition *file)
+{
+        const char *subject = im->diag->subject;
+        struct onnx_library *l = ARENA_NEW(im->arena, struct onnx_library),
+                            **end = &im->model->libraries;
+        im->diag->subject = file->path;
+        l->proto = unpack_model(im, (const unsigned char *)file->text, file->length);
+        if (l->proto && !l->proto->n_functions) {
+                diag_error(im->diag, EXIT_INVALID,
+                           "the model has no functions: --define wants some");
+                l->proto = NULL;
+        }
+        im->diag->subject = subject;
+        l->long_data = im->model->long_data;
+        while (*end)
+                end = &(*end)->next;
+        *end = l;
+        return l->proto != NULL;
+}
+
+/* Reads the operators that the caller defines, and makes them a part of the source. */
+static bool read_definitions(struct onnx_import *im)
+{
+        for (int i = 0; i < im->options->definition_count; i++) {
+                const struct import_definition *file = &im->options->definitions[i];
+                if (!(file->is_text ? onnx_define_text(im, file) : define_functions(im, file)))
+                        return false;
+                sha256_update(&im->model->sha, file->text, file->length);
+        }
+        return true;
+}
+
 static bool import_model(struct onnx_import *im, const unsigned char *bytes, size_t length)
 {
         struct onnx_frame frame = { 0 };
-        const ProtobufCMessageDescriptor *message = &onnx__model_proto__descriptor;
-        struct text wire;
-        if (!onnx_is_text(bytes, length)) {
-                im->model->proto = (Onnx__ModelProto *)unpack(im, message, bytes, length);
-        } else if (onnx_text_read(bytes, length, &im->context->limits, &wire, im->diag)) {
-                im->model->proto = (Onnx__ModelProto *)unpack(
-                        im, message, (const unsigned char *)wire.data, wire.length);
-                text_free(&wire);       /* Its tensors have no raw_data, which would stay there. */
-        }
-        if (!im->model->proto)
+        if (!read_definitions(im) || !(im->model->proto = unpack_model(im, bytes, length)))
                 return false;
         im->model->frame = &frame;
         bool ok = check_head(im, &frame) && import_main(im);
@@ -404,6 +445,8 @@ static void import_new(struct onnx_import *im, struct onnx_model *model, struct 
         model->hiding = map_new(arena);
         model->files = map_new(arena);
         model->text_bytes = map_new(arena);
+        model->redefined = map_new(arena);
+        model->definitions = map_new(arena);
         sha256_init(&model->sha);
 }
 
@@ -419,6 +462,7 @@ struct module *onnx_import(const unsigned char *bytes, size_t length,
         model.dependency = dependency;
         model.dependency_context = dependency_context;
         bool ok = import_model(&im, bytes, length);
+        onnx_define_free(&im);
         arena_free(im.arena);
         if (ok)
                 return m;

@@ -20,6 +20,7 @@
  *   onnx_channel_block.c  blocks of channels in weights that onnxruntime reordered
  *   onnx_implied.c    shapes that follow from declarations of later values
  *   onnx_function.c   functions of the model: the graph of calls, attributes of a call
+ *   onnx_define.c     operators that the caller defines
  *   onnx_counted.c    extents that a run's data say; onnx_stack.c: sequences of which only a run
  *                     knows the length
  *   onnx_graph.c      nodes one after the other, calls of functions, subgraphs
@@ -93,6 +94,8 @@ struct onnx_function {
         int waiting;                    /* It is the number of calls in its body to functions whose
                                          * size is unknown. */
         bool surveyed;                  /* Its unsupported nodes are listed. */
+        bool defined;                   /* --define brought it. */
+        const bytes_t *long_data;       /* These are the data of large tensors of its file. */
 };
 
 /* A frame is the call of a function that is being expanded. The outermost frame is the model
@@ -131,9 +134,34 @@ struct onnx_iteration {
                                          * integer. */
 };
 
+/* The functions of a file of --define, with the data of its large tensors. */
+struct onnx_library {
+        const Onnx__ModelProto *proto;
+        const bytes_t *long_data;
+        struct onnx_library *next;
+};
+
+/* A function of a text of --define as it stands there, in the module `of` with its symbols. */
+struct onnx_definition {
+        const struct import_definition *file;
+        const struct module *of;
+        const struct function *stated;
+        struct map *bound;              /* It maps what symbols stand for to the function in the
+                                         * module that is imported. */
+        struct onnx_definition *next;   /* This one has the same name, and comes later. */
+};
+
 /* This is the state of the walk over a model. */
 struct onnx_model {
-        const Onnx__ModelProto *proto;
+        const Onnx__ModelProto *proto;  /* Functions that --define brought come first. */
+        struct onnx_library *libraries; /* They are of these files. */
+        struct map *redefined;          /* It has "domain NUL operator" of their functions. */
+        struct map *definitions;        /* It maps names to struct onnx_definition. */
+        struct module **defining;       /* The definitions are of these modules. */
+        int defining_count;
+        struct function **bound;        /* These lists are the functions of the texts with their
+                                         * symbols bound, outside of the module's own list. */
+        int bound_count;
         struct map *rows;               /* It is the map that onnx_rows_map makes. */
         struct map *functions;          /* It maps "domain NUL name NUL overload" to struct
                                          * onnx_function. */
@@ -195,7 +223,12 @@ struct onnx_row_list { const struct onnx_row *row; struct onnx_row_list *next; }
 /* Returns a map from "domain NUL operator" to struct onnx_row_list. */
 struct map *onnx_rows_map(struct arena *arena, const struct onnx_row *rows, int count);
 const struct onnx_row_list *onnx_rows_of(const struct onnx_import *im, const Onnx__NodeProto *node);
-/* Returns the row whose importer makes the node, or NULL. */
+/* Notes that a function of --define stands for the operator. */
+void onnx_redefine(struct onnx_import *im, bytes_t domain, bytes_t op);
+/* Returns the first of the functions in texts that stand for the node's operator, or NULL. */
+struct onnx_definition *onnx_definition_find(const struct onnx_import *im,
+                                             const Onnx__NodeProto *node);
+/* Returns the row whose importer makes the node, or NULL, also where --define defines it. */
 const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node);
 
 /* ---- onnx_report.c ---- */
@@ -362,13 +395,22 @@ const char *onnx_binding_command(struct onnx_import *im);
 void onnx_facts(struct onnx_import *im, struct model_facts *facts);
 bool onnx_is_initializer(const struct onnx_scope *scope, bytes_t name);
 
+/* ---- onnx_define.c ---- */
+
+/* Reads the functions of a text. Returns false after an error. */
+bool onnx_define_text(struct onnx_import *im, const struct import_definition *file);
+void onnx_define_free(struct onnx_import *im);            /* It frees what was read. */
+/* Builds what a function computes, d or one behind it, in place of the node. Returns false after an
+ * error. */
+bool onnx_defined(struct onnx_import *im, struct onnx_node *n, struct onnx_definition *d);
+
 /* ---- onnx_function.c ---- */
 
 /* Reads the imported opsets `of` ("the model", a function) into a map from domains to int. */
 bool onnx_opsets(struct onnx_import *im, struct map **opsets, Onnx__OperatorSetIdProto *const *list,
                  size_t count, const char *of);
-/* Reads the model's functions; checks that none calls itself, and that all nodes, with calls
- * expanded, are within the limits. */
+/* Reads the functions of --define's files and the model's; checks that none calls itself, and that
+ * all nodes, with calls expanded, are within the limits. */
 bool onnx_functions(struct onnx_import *im);
 struct onnx_function *onnx_function_find(struct onnx_import *im, const Onnx__NodeProto *node);
 /* Checks a call's attributes, and how many inputs and outputs it has. */

@@ -68,8 +68,47 @@ const struct onnx_row_list *onnx_rows_of(const struct onnx_import *im, const Onn
         return key ? map_get(im->model->rows, key, length) : NULL;
 }
 
+void onnx_redefine(struct onnx_import *im, bytes_t domain, bytes_t op)
+{
+        char room[KEY_ROOM];
+        size_t length;
+        const char *key = row_key(room, domain, op, &length);
+        if (key)                        /* Else no row has such a name. */
+                map_set(im->model->redefined, key, length, im);
+}
+
+static bool is_redefined(const struct onnx_import *im, const Onnx__NodeProto *node)
+{
+        char room[KEY_ROOM];
+        size_t length;
+        if (!im->model->libraries)
+                return false;
+        const char *key = row_key(room, onnx_domain(node->domain), node->op_type, &length);
+        return key && map_get(im->model->redefined, key, length);
+}
+
+struct onnx_definition *onnx_definition_find(const struct onnx_import *im,
+                                             const Onnx__NodeProto *node)
+{
+        const bytes_t domain = onnx_domain(node->domain), op = node->op_type;
+        char name[2 * KEY_ROOM];
+        if (!im->model->defining_count || !op.len || domain.len >= KEY_ROOM || op.len >= KEY_ROOM)
+                return NULL;
+        size_t length = 0;
+        if (domain.len) {
+                memcpy(name, domain.data, domain.len);
+                length = domain.len;
+                name[length++] = '.';
+        }
+        memcpy(name + length, op.data, op.len);
+        struct onnx_definition *d = map_get(im->model->definitions, name, length + op.len);
+        return d ? d : map_get(im->model->definitions, (const char *)op.data, op.len);
+}
+
 const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node)
 {
+        if (is_redefined(im, node) || onnx_definition_find(im, node))
+                return NULL;
         int opset = onnx_opset(im, onnx_domain(node->domain));
         for (const struct onnx_row_list *l = onnx_rows_of(im, node); l; l = l->next)
                 if (l->row->since <= opset && opset <= l->row->until)

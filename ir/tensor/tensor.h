@@ -628,6 +628,15 @@ void tensor_print(struct text *out, struct module *m, const struct tensor_print 
 typedef bool (*blob_reader)(void *context, const char *name, const void **bytes, size_t *length);
 struct module *tensor_parse(const char *text, size_t length, blob_reader read_blob, void *context,
                             struct diag *diag);
+/* A symbol of a text stands for a dimension of the module that the text is read into. */
+struct bound_symbol { const char *name; dim_t dim; };
+/* Reads the functions of a text with their types, constants and symbols in m, `count` symbols as
+ * they are bound; the text stands alone, without a file. Returns the functions as a list that is
+ * not m's, or NULL after one EXIT_INVALID error. Each operation is checked, the whole is not: the
+ * text was accepted by tensor_parse. */
+struct function *tensor_parse_bound(struct module *m, const char *text, size_t length,
+                                    const struct bound_symbol *bound, int count,
+                                    struct diag *diag);
 /* Verifies structure, dominance, types (every type rule again), and use lists. It reports
  * EXIT_INTERNAL errors. */
 bool tensor_verify(struct module *m, struct diag *diag);

@@ -13,8 +13,19 @@ enum { DIM_DEPTH_MAX = 64 };
 
 static dim_t read_dim(struct reader *r, int depth);
 
+static const struct bound_symbol *find_bound(const struct reader *r, const char *name)
+{
+        for (int i = 0; i < r->bound_count; i++)
+                if (!strcmp(r->bound[i].name, name))
+                        return &r->bound[i];
+        return NULL;
+}
+
 static dim_t read_symbol(struct reader *r, const char *name)
 {
+        const struct bound_symbol *bound = find_bound(r, name);
+        if (bound)
+                return bound->dim;
         int known = r->m->symbol_count;
         dim_t d = dim_symbol(r->m, name, 0);
         if (r->m->symbol_count != known)
@@ -317,6 +328,13 @@ static bool read_symbol_line(struct reader *r)
         if (!reader_int(r, "a bound", least, INT32_MAX, &bound) ||
             (at_run && !reader_expect(r, "]")))
                 return false;
+        const struct bound_symbol *b = find_bound(r, name);
+        if (b)
+                return (dim_bound(r->m, b->dim) <= bound && dim_least(r->m, b->dim) >= least) ||
+                       reader_fail(r, "symbol %s is %s, want %lld to %lld",
+                                   text_safe(r->arena, name, strlen(name)),
+                                   dim_text(r->arena, r->m, b->dim), (long long)least,
+                                   (long long)bound);
         dim_symbol(r->m, name, bound);
         if (at_run && r->m->symbol_count > known) {
                 dim_at_run(r->m, known, least, bound);
@@ -476,21 +494,50 @@ static bool check_all_codes(const struct module *m, struct diag *diag)
         return true;
 }
 
-struct module *tensor_parse(const char *text, size_t length, blob_reader read_blob, void *context,
-                            struct diag *diag)
+static struct reader reader_new(struct module *m, const char *text, size_t length,
+                                struct diag *diag)
 {
-        struct module *m = module_new("");
         struct reader r = { .m = m,
                             .arena = arena_new(),
                             .p = text,
                             .end = text + length,
                             .counted = text,
                             .line = 1,
-                            .diag = diag,
-                            .read_blob = read_blob,
-                            .blob_context = context };
+                            .diag = diag };
         r.constants = map_new(r.arena);
         r.functions = map_new(r.arena);
+        return r;
+}
+
+struct function *tensor_parse_bound(struct module *m, const char *text, size_t length,
+                                    const struct bound_symbol *bound, int count,
+                                    struct diag *diag)
+{
+        const struct module before = *m;
+        struct reader r = reader_new(m, text, length, diag);
+        r.bound = bound;
+        r.bound_count = count;
+        m->functions = NULL;
+        m->functions_end = &m->functions;
+        struct function *functions = read_module(&r) ? m->functions : NULL;
+        arena_free(r.arena);
+        m->functions = before.functions;
+        m->functions_end = before.functions ? before.functions_end : &m->functions;
+        m->name = before.name;
+        memcpy(m->source, before.source, sizeof m->source);
+        m->command = before.command;
+        m->within = before.within;
+        m->passes_done = before.passes_done;
+        return functions;
+}
+
+struct module *tensor_parse(const char *text, size_t length, blob_reader read_blob, void *context,
+                            struct diag *diag)
+{
+        struct module *m = module_new("");
+        struct reader r = reader_new(m, text, length, diag);
+        r.read_blob = read_blob;
+        r.blob_context = context;
         bool good =
                 read_module(&r) && tensor_check(m, EXIT_INVALID, diag) && check_all_codes(m, diag);
         arena_free(r.arena);

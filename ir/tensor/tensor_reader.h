@@ -21,6 +21,9 @@ struct reader {
         struct map *constants;          /* The map finds values by their names in the text. */
         struct map *functions;          /* The map finds functions by name. */
         struct map *values;             /* The map finds a name_entry of the function. */
+        const struct bound_symbol *bound;         /* `bound_count` symbols stand for dimensions of
+                                                   * m. */
+        int bound_count;
         const char *file;               /* The file has the constants' bytes, or is NULL. */
         size_t file_bytes, file_used;
         blob_reader read_blob;
