@@ -34,15 +34,61 @@ static void put_json(struct run *run, const struct calls *calls, double cycles)
         puts("]}");
 }
 
+/* ---- a table of kernels ---- */
+
+/* What the table of a command has already, by what kernels compute: it is of all its models. */
+static struct { struct arena *arena; struct map *kernels; } table;
+
+static void table_open(void)
+{
+        table.arena = arena_new();
+        table.kernels = map_new(table.arena);
+        puts("cycles\toperations\tread\tconstants\twritten\tcomputes");
+}
+
+static void put_table(struct run *run, const struct calls *calls, double cycles)
+{
+        (void)cycles;
+        for (int i = 0; i < calls->count; i++) {
+                struct call_cost cost;
+                report_call_cost(run, calls->items[i], &cost);
+                const size_t length = strlen(cost.computes);
+                if (!length || map_get(table.kernels, cost.computes, length))
+                        continue;
+                char *key = arena_copy(table.arena, cost.computes, length + 1);
+                map_set(table.kernels, key, length, table.kernels);
+                printf("%.0f\t%.0f\t%" PRId64 "\t%" PRId64 "\t%" PRId64 "\t%s\n", cost.cycles,
+                       cost.flops, cost.read, cost.constants, cost.written, cost.computes);
+        }
+}
+
+/* ---- the forms ---- */
+
+typedef void (*cost_printer)(struct run *run, const struct calls *calls, double cycles);
+
+/* Returns what prints the form that --cost=FORM names, or NULL. */
+static cost_printer printer_of(const char *form)
+{
+        static const struct { const char *form; cost_printer print; } forms[] = {
+                { "", put_text }, { "json", put_json }, { "table", put_table }
+        };
+        for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+                if (!strcmp(forms[i].form, form))
+                        return forms[i].print;
+        return NULL;
+}
+
 bool costs_put(struct run *run)
 {
         const struct calls calls = report_calls(run);
         double cycles = 0;
         for (int i = 0; i < calls.count; i++)
-                cycles += report_call_cycles(run, calls.items[i]);
-        (*run->options.cost ? put_json : put_text)(run, &calls, cycles);
+                cycles += calls.times[i] * report_call_cycles(run, calls.items[i]);
+        printer_of(run->options.cost)(run, &calls, cycles);
         return true;
 }
+
+/* ---- models ---- */
 
 /* Compiles one model; *code becomes the first one that is no success. */
 static void cost_of(const struct run *run, const char *model, enum exit_code *code)
@@ -85,17 +131,25 @@ enum exit_code costs_all(struct run *run)
 {
         const struct options *o = &run->options;
         enum exit_code code = EXIT_OK;
-        if (*o->cost && strcmp(o->cost, "json") != 0) {
-                diag_error(&run->diag, EXIT_USAGE, "--cost=%s: want --cost or --cost=json",
+        if (!printer_of(o->cost)) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--cost=%s: want --cost, --cost=json or --cost=table",
                            text_argument(run->arena, o->cost));
                 return EXIT_USAGE;
         }
+        if (printer_of(o->cost) == put_table)
+                table_open();
         for (int i = 0; i <= o->more.count; i++) {
                 const char *model = i ? o->more.items[i - 1] : o->model;
                 if (*model != '@')
                         cost_of(run, model, &code);
-                else if (!costs_listed(run, model + 1, &code))
-                        return EXIT_IO;
+                else if (!costs_listed(run, model + 1, &code)) {
+                        code = EXIT_IO;
+                        break;
+                }
         }
+        if (table.arena)
+                arena_free(table.arena);
+        table.arena = NULL;
         return code;
 }

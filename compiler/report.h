@@ -38,6 +38,14 @@ int report_largest_entry(const struct loop_program *p);
  * its parameters hold. */
 double report_call_cycles(const struct run *run, const struct loop_stmt *call);
 int64_t report_call_bytes(const struct loop_stmt *call);
+/* What a call computes, with which schedule, and what it is predicted to cost: operations, cycles
+ * of a core, bytes of its parameters. */
+struct call_cost {
+        const char *computes, *schedule;
+        double flops, cycles;
+        int64_t read, constants, written;
+};
+void report_call_cost(struct run *run, const struct loop_stmt *call, struct call_cost *cost);
 
 /* --bench measured these of an entry, where it is known: all runs, and runs with each kernel call
  * timed. */

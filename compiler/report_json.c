@@ -187,23 +187,35 @@ static const char *buffer_access(const struct loop_stmt *call, int i)
         return access[call->function->buffers[i]->access];
 }
 
+void report_call_cost(struct run *run, const struct loop_stmt *call, struct call_cost *cost)
+{
+        const struct traffic t = traffic_of(call);
+        const char *summary = call->function->summary ? call->function->summary : "",
+                   *schedule = strstr(summary, "; ");
+        const int length = (int)(schedule ? schedule - summary : (ptrdiff_t)strlen(summary));
+        *cost = (struct call_cost){ .computes = arena_printf(run->arena, "%.*s", length, summary),
+                                    .schedule = schedule ? schedule + 2 : "",
+                                    .flops = call->function->flops,
+                                    .cycles = predicted_cycles(call, schedule, &t, run),
+                                    .read = t.read,
+                                    .constants = t.constants,
+                                    .written = t.written };
+}
+
 void report_call_json(struct run *run, FILE *out, const struct loop_stmt *call, int number,
                       int entry)
 {
         const struct loop_function *kernel = call->function;
-        const struct traffic t = traffic_of(call);
-        const char *summary = kernel->summary ? kernel->summary : "",
-                   *schedule = strstr(summary, "; ");
-        int length = (int)(schedule ? schedule - summary : (ptrdiff_t)strlen(summary));
+        struct call_cost cost;
+        report_call_cost(run, call, &cost);
         json_member(out, "{", "kernel", kernel->name);
         json_member(out, ", ", "location", loop_call_location(call));
-        json_member(out, ", ", "summary", arena_printf(run->arena, "%.*s", length, summary));
-        json_member(out, ", ", "schedule", schedule ? schedule + 2 : "");
+        json_member(out, ", ", "summary", cost.computes);
+        json_member(out, ", ", "schedule", cost.schedule);
         fprintf(out,
                 ", \"flops\": %.0f, \"again\": %.0f, \"read\": %" PRId64 ", \"constants\": %" PRId64
                 ", \"written\": %" PRId64 ", \"cycles\": %.0f",
-                kernel->flops, kernel->again, t.read, t.constants, t.written,
-                predicted_cycles(call, schedule, &t, run));
+                cost.flops, kernel->again, cost.read, cost.constants, cost.written, cost.cycles);
         if (counts_instructions(run, call))
                 put_counts(out, run, call);
         if (target_engine(run->context.target)->launches)

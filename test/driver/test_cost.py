@@ -65,6 +65,32 @@ def test_lists(models):
         assert [line.split(":")[0] for line in done.stdout.splitlines()] == ["m16.onnx", "with space.onnx"]
 
 
+def test_table(models):
+    """each kernel of all models once, by what it computes, with the numbers of its object"""
+    network(models / "again.onnx", 16)
+    done = cost(models, "--cost=table", "m16.onnx", "again.onnx", "m64.onnx", "--target=x86-64-v3")
+    assert done.returncode == 0, done.stderr
+    head, *lines = [line.split("\t") for line in done.stdout.splitlines()]
+    assert head == ["cycles", "operations", "read", "constants", "written", "computes"]
+    objects = [json.loads(line) for line in cost(models, "--cost=json", "m16.onnx", "m64.onnx", "--target=x86-64-v3").stdout.splitlines()]
+    want = {c["summary"]: c for o in objects for c in o["calls"]}
+    assert len(lines) == len(want) and {line[5] for line in lines} == set(want)
+    for line in lines:
+        assert [int(n) for n in line[:5]] == [want[line[5]][key] for key in ("cycles", "flops", "read", "constants", "written")]
+
+
+def test_batch(models):
+    """kernels in loops over a batch count as often as they run"""
+    path = models / "batch.onnx"
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [8, 16, 96, 96])
+    weights = [onnx.numpy_helper.from_array(np.ones((16, 16, 3, 3), np.float32), n) for n in "vw"]
+    nodes = [helper.make_node("Conv", ["x", "v"], ["c"], pads=[1] * 4), helper.make_node("Conv", ["c", "w"], ["y"], pads=[1] * 4)]
+    graph = helper.make_graph(nodes, "g", [x], [helper.make_tensor_value_info("y", TensorProto.FLOAT, None)], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9), path)
+    cycles = [json.loads(cost(models, "--cost=json", path, "--target=x86-64-v3", f"--limit=microbatch_images={n}").stdout)["cycles"] for n in (1, 8)]
+    assert cycles[0] == pytest.approx(cycles[1], rel=.2)
+
+
 def test_many(models):
     """memory of one is gone when the next comes"""
     (models / "list").write_text("m16.onnx\n" * 100)
@@ -73,7 +99,7 @@ def test_many(models):
 
 
 @pytest.mark.parametrize("arguments, code, says", [
-    (["--cost=xml", "m16.onnx"], dnncc.USAGE, "want --cost or --cost=json"), (["--cost", "@none"], dnncc.IO, "cannot read none"), (["--cost"], dnncc.USAGE, "no model given"),
+    (["--cost=xml", "m16.onnx"], dnncc.USAGE, "want --cost, --cost=json or --cost=table"), (["--cost", "@none"], dnncc.IO, "cannot read none"), (["--cost"], dnncc.USAGE, "no model given"),
     (["--cost", "m16.onnx", "-o", "m.c"], dnncc.USAGE, "--cost"), (["--cost", "m16.onnx", "m64.onnx", "--entry=a", "--entry=b"], dnncc.USAGE, "--cost"),
     (["--cost", "m16.onnx", "--bench"], dnncc.USAGE, "--cost"),
 ])
