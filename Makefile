@@ -386,10 +386,12 @@ check-unit: $(UNIT)
 	@printf '%s\n' $(notdir $(UNIT)) | xargs -P $(JOBS) -I{} sh -c \
 	    'if $(B)/unit/{} >$(B)/unit/{}.log 2>&1; then echo "unit: {} passed"; else cat $(B)/unit/{}.log; echo "unit: {} FAILED"; exit 1; fi'
 
-# ten thousand random programs, of which check-unit runs the first three thousand; two thousand random streams, of which it runs a hundred
-check-random: $(B)/unit/random_passes_test $(B)/unit/stream_test
+# ten thousand random programs, of which check-unit runs the first three thousand; two thousand random streams, of which it runs a hundred;
+# ten thousand graphs whose contractions are joined, of which it runs four hundred
+check-random: $(B)/unit/random_passes_test $(B)/unit/stream_test $(B)/unit/joined_test
 	$(B)/unit/random_passes_test 10000
 	$(B)/unit/stream_test 2000
+	$(B)/unit/joined_test 10000
 
 $(B)/unit/%: test/unit/%.c $(B)/libdnncc.a $(B)/libdnncc_runtime.a
 	@mkdir -p $(@D)

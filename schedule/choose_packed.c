@@ -8,6 +8,8 @@
 #include "kernels/contract.h"
 #include "schedule/choose.h"
 
+#include <math.h>
+
 enum { VECTORS_MOST = 4 };              /* A tile has at most this many vectors. */
 enum { PACKED_PANELS = 16 };            /* At least this many panels must read x before it is worth
                                          * gathering positions that strides leave gaps between. */
@@ -290,6 +292,18 @@ static void try_width(struct search *search, struct schedule_registers s, bool f
                 for (s.vectors = least; s.vectors <= most && s.vectors <= VECTORS_MOST; s.vectors++)
                         if (s.vectors % least == 0 && most % s.vectors == 0)
                                 try_iterations(search, s);
+}
+
+double packed_least_cycles(const struct packed_work *work, const struct target *target)
+{
+        bool flattens = work->spatial > 1 && !work->skips;
+        for (int d = 0; d < work->spatial; d++)
+                flattens &= work->window[d] == 1 && work->read[d] == work->extent[d];
+        struct search search = { .work = work,
+                                 .target = target,
+                                 .best = schedule_preset(SCHEDULE_registers).registers };
+        try_width(&search, search.best, flattens);
+        return search.least ? search.cost.cycles : INFINITY;
 }
 
 struct schedule packed_choose(const struct op *op, const struct schedule_machine *machine,

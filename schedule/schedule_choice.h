@@ -42,6 +42,11 @@ double schedule_share(struct schedule_registers *s, const struct op *op,
  * distinguishes them? */
 bool schedule_can_flatten(const struct op *contraction);
 
+/* Returns the cycles of a convolve_packed with sums in vectors by the best schedule
+ * (choose_packed.c). INFINITY: there is none. */
+struct packed_work;
+double packed_least_cycles(const struct packed_work *work, const struct target *target);
+
 /* Returns the cycles that Winograd's algorithm over tiles of `tile` (2 or 4) rows and columns is
  * predicted to save for a convolution by 3 x 3 windows; 0: fewer than it is worth.
  * (choose_winograd.c) */

@@ -8,16 +8,9 @@
  *   %v = reshape(cast(add(dot(%x, @wv), @bv))) : <1 x M x 12 x 64>       %q = transpose(slice(%h, 0..12)), ..
  *
  * Each sum is what it was. */
-#include "passes/layout/layout.h"
+#include "passes/layout/joined.h"
 
-#include <string.h>
-
-enum { MOST = 8, COLUMNS = 2 };         /* At most MOST products are joined; COLUMNS is the
-                                         * dimension N of <1 x M x N>. */
-
-/* The struct has the products to join. `ends` are the values that each sequence of operations
- * behind a product has been followed to; `all` is the value that stands for all of these. */
-struct joined { struct op *dots[MOST]; struct value *ends[MOST]; int count; struct value *all; };
+enum { COLUMNS = 2 };                   /* It is the dimension N of <1 x M x N>. */
 
 /* Is op a product of <1 x M x K> by a constant <K x N> of floats? */
 static bool is_candidate(const struct op *op)
@@ -37,120 +30,14 @@ static bool is_candidate(const struct op *op)
 
 static void find_dots(struct joined *s, struct op *first)
 {
-        *s = (struct joined){ 0 };
-        for (struct op *op = first; op && s->count < MOST; op = op->next)
+        *s = (struct joined){ .axis = COLUMNS, .weights = 1 };
+        for (struct op *op = first; op && s->count < JOINED_MOST; op = op->next)
                 if (is_candidate(op) && op_operand(op, 0) == op_operand(first, 0) &&
                     op_operand(op, 1)->type->element == op_operand(first, 1)->type->element &&
                     op_int(op, "accumulator") == op_int(first, "accumulator")) {
                         s->ends[s->count] = op_result(op);
-                        s->dots[s->count++] = op;
+                        s->ops[s->count++] = op;
                 }
-}
-
-/* ---- constants side by side ---- */
-
-/* Joins <K x N1>, <K x N2>, .. or <N1>, <N2>, ..: each row of the result has the columns of all
- * parts. */
-static struct value *constants_joined(struct layout *l, struct value *const *parts, int count)
-{
-        const struct type *first = parts[0]->type;
-        const int last = first->rank - 1;
-        const int64_t rows = last ? type_extent(first, 0) : 1,
-                      bytes = element_info[first->element].bytes;
-        dim_t dims[2] = { first->dims[0], dim_of(0) };
-        int64_t at = 0;
-        dims[last] = dim_of(0);
-        for (int i = 0; i < count; i++)
-                dims[last] = dim_of(dim_extent(dims[last]) + type_extent(parts[i]->type, last));
-        const struct type *type = type_tensor(l->m, first->element, first->rank, dims);
-        char *data = constant_room(l->m, (size_t)type_bytes(type));
-        for (int i = 0; i < count; i++) {
-                const size_t width = (size_t)(type_extent(parts[i]->type, last) * bytes);
-                for (int64_t r = 0; r < rows; r++)
-                        memcpy(data + r * dim_extent(dims[last]) * bytes + at,
-                               (const char *)parts[i]->constant->data + (size_t)r * width, width);
-                at += (int64_t)width;
-        }
-        return constant_dense(l->m, type, data, parts[0]->constant->name);
-}
-
-/* ---- what follows all of them alike ---- */
-
-/* Returns the constant with a number for each column that v broadcasts over rows, or NULL. */
-static struct value *spread_constant(const struct value *v)
-{
-        struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
-        return x && value_is_constant(x) && x->constant->kind == CONSTANT_DENSE &&
-                               x->type->rank == 1 && op_ints(v->op, "dims", NULL)[0] == COLUMNS
-                       ? x
-                       : NULL;
-}
-
-/* Are the operands i of the operations behind the products alike: the value followed so far, the
- * same number, or constants for each column? */
-static bool operands_alike(const struct joined *s, int i)
-{
-        const struct value *first = op_operand(s->ends[0]->uses->user, i);
-        double number, other;
-        const bool chain = first == s->ends[0], splat = value_is_splat(first, &number);
-        for (int k = 0; k < s->count; k++) {
-                const struct value *v = op_operand(s->ends[k]->uses->user, i);
-                bool alike = chain   ? v == s->ends[k]
-                             : splat ? value_is_splat(v, &other) && other == number
-                                     : spread_constant(v) != NULL;
-                if (!alike || v->type->element != first->type->element)
-                        return false;
-        }
-        return true;
-}
-
-/* Does the same element-wise operation follow each product, with other operands that are constant
- * along rows? */
-static bool follow_alike(const struct joined *s)
-{
-        const struct op *first = s->ends[0]->uses ? s->ends[0]->uses->user : NULL;
-        for (int k = 0; k < s->count; k++) {
-                const struct op *user = s->ends[k]->uses ? s->ends[k]->uses->user : NULL;
-                if (!user || !value_has_one_use(s->ends[k]) || user->code != first->code ||
-                    user->result_count != 1 || user->region != first->region ||
-                    !(op_info[user->code].traits & TRAIT_ELEMENTWISE) ||
-                    op_result(user)->type->element != op_result(first)->type->element)
-                        return false;
-        }
-        for (int i = 0; i < first->operand_count; i++)
-                if (!operands_alike(s, i))
-                        return false;
-        return true;
-}
-
-/* Returns the operand that stands for operand i of all these operations. */
-static struct value *operand_joined(struct layout *l, const struct joined *s, int i)
-{
-        struct value *parts[MOST], *first = op_operand(s->ends[0]->uses->user, i);
-        const struct type *type = type_with_element(l->m, s->all->type, first->type->element);
-        double number;
-        if (first == s->ends[0])
-                return s->all;
-        if (value_is_splat(first, &number))
-                return constant_number(l->m, type, number);
-        for (int k = 0; k < s->count; k++)
-                parts[k] = spread_constant(op_operand(s->ends[k]->uses->user, i));
-        return build_broadcast(&l->b, constants_joined(l, parts, s->count), type,
-                               (int64_t[]){ COLUMNS });
-}
-
-/* Follows them: builds one operation for all, where there is a value for all. */
-static void go_on(struct layout *l, struct joined *s)
-{
-        struct value *operands[OPERAND_ROW_MAX];
-        const struct op *first = s->ends[0]->uses->user;
-        for (int i = 0; s->all && i < first->operand_count; i++)
-                operands[i] = operand_joined(l, s, i);
-        if (s->all)
-                s->all = value_build(&l->b, first->code, operands, first->operand_count,
-                                     first->attrs, NULL);
-        for (int k = 0; k < s->count; k++)
-                s->ends[k] = op_result(s->ends[k]->uses->user);
 }
 
 /* Returns how many channels a head has, as all readers of the products split them; 0: they
@@ -195,46 +82,23 @@ static void put_heads(struct layout *l, const struct joined *s, int64_t channels
         l->failed |= !heads;
 }
 
-/* Erases the products and the operations behind them, which nobody reads any more. */
-static void erase_chains(const struct joined *s)
-{
-        for (int k = 0; k < s->count; k++)
-                for (struct op *op = s->ends[k]->op, *before; op; op = before) {
-                        before = NULL;
-                        for (int i = 0; op != s->dots[k] && i < op->operand_count; i++)
-                                if (op_operand(op, i)->kind == VALUE_RESULT &&
-                                    !op_is(op_operand(op, i), OP_broadcast))
-                                        before = op_operand(op, i)->op;
-                        op_erase(op);
-                }
-}
-
 static bool merge(struct layout *l, struct op *first)
 {
         struct joined s;
-        struct value *weights[MOST];
         int steps = 0;
         find_dots(&s, first);
-        for (; s.count > 1 && follow_alike(&s); steps++)
-                go_on(l, &s);
+        for (; s.count > 1 && joined_follow(&s); steps++)
+                joined_step(l, &s);
         const int64_t channels = s.count > 1 ? head_of(&s) : 0;
         if (!channels)
                 return false;
         find_dots(&s, first);
-        for (int k = 0; k < s.count; k++)
-                weights[k] = op_operand(s.dots[k], 1);
-        l->b = builder_before(first, l->b.diag);
-        s.all = value_build(
-                &l->b, OP_dot,
-                (struct value *[]){ op_operand(first, 0), constants_joined(l, weights, s.count) },
-                2, first->attrs, NULL);
-        while (steps--)
-                go_on(l, &s);
+        joined_build(l, &s, steps);
         if (s.all)
                 put_heads(l, &s, channels);
         l->failed |= !s.all;
         if (!l->failed)
-                erase_chains(&s);
+                joined_erase(&s);
         return !l->failed;
 }
 

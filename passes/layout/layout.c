@@ -267,8 +267,8 @@ int pass_layout(struct function *f, struct pass_context *context)
         if (f == module_entry(f->module))
                 f->module->tables = NULL;
         const bool joins = target_engine(context->target)->joins_products;
-        if (joins)
-                pass_dce(f, context);
+        int shared = 0;
+        pass_dce(f, context);
         const struct multiply *tiles = find_tiles(f, context);
         struct layout l = { .m = f->module, .context = context, .arena = arena_new(),
                             .block = tiles ? multiply_row(tiles)
@@ -279,6 +279,8 @@ int pass_layout(struct function *f, struct pass_context *context)
                             .b = { .m = f->module, .diag = context->diag } };
         if (joins)
                 layout_join_products(&l, &f->body);
+        else
+                shared += layout_join_outputs(&l, &f->body);
         layout_products(&l, &f->body);
         layout_whole(&l, &f->body);
         layout_windows(&l, &f->body);
@@ -291,7 +293,7 @@ int pass_layout(struct function *f, struct pass_context *context)
                 l.formed[i]->scratch = NULL;
         pass_dce(f, context);
         layout_sink_turned(&l, &f->body);
-        int shared = l.failed || f->next ? 0 : layout_share_tables(&l);
+        shared += l.failed || f->next ? 0 : layout_share_tables(&l);
         arena_free(l.arena);
         return l.failed ? -1 : l.replaced_count + shared;
 }

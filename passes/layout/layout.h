@@ -131,6 +131,12 @@ int layout_share_tables(struct layout *l);
 /* Joins products of the same rows by several constants into one, where their results are heads. */
 void layout_join_products(struct layout *l, struct region *region);
 
+/* ---- joined_outputs.c ---- */
+
+/* Joins contractions of the same operand by several constants into one, where that is predicted to
+ * be faster. Returns how often. */
+int layout_join_outputs(struct layout *l, struct region *region);
+
 /* ---- layout.c ---- */
 
 /* Returns v's form, to be filled in. */

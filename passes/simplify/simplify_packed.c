@@ -394,8 +394,9 @@ struct value *rewrite_packed_of_blocks(struct builder *b, struct op *op,
 
 /* ---- packed contractions: part of their outputs ---- */
 
-/* A part is `size` indices of dimension `dim` of v, from `start` on. */
-struct part { int dim; int64_t start, size; };
+/* A part is `size` indices of dimension `dim` of v, from `start` on. `alone`: nobody reads another
+ * one. */
+struct part { int dim; int64_t start, size; bool alone; };
 
 /* Finds the same part of the operand of a reshape, which has elements: one of its dimensions must
  * end where v's does. */
@@ -411,7 +412,7 @@ static bool through_reshape(const struct type *x, const struct type *v, struct p
                 if (!ends || inner[p.dim] % strides[d])
                         continue;
                 int64_t times = inner[p.dim] / strides[d];
-                *out = (struct part){ d, p.start * times, p.size * times };
+                *out = (struct part){ d, p.start * times, p.size * times, p.alone };
                 return true;
         }
         return false;
@@ -453,14 +454,16 @@ static bool is_tail(const struct op *op, struct part p)
 }
 
 /* Are these columns of several rows (those of one row are consecutive in memory), in whole panels
- * of constants? */
+ * of constants? Where others read other columns, a part of a panel would be computed twice. */
 static bool is_panels(const struct op *op, struct part p)
 {
         const struct type *y = op_result(op)->type, *w = op_operand(op, 1)->type;
+        const int64_t panel = packed_panel(op_operand(op, 0)->type, w);
         return type_elements(y) > type_extent(y, p.dim) &&
                op_int(op, "block") == op_int(op, "outputs") &&
                value_is_constant(op_operand(op, 1)) &&
-               p.start % packed_panel(op_operand(op, 0)->type, w) == 0;
+               p.start % panel == 0 &&
+               (p.alone || p.size % panel == 0 || p.start + p.size == type_extent(y, p.dim));
 }
 
 /* Is v a packed contraction, behind moves and element-wise operations that it alone feeds, which
@@ -522,7 +525,7 @@ static struct value *build_part_broadcast(struct builder *b, const struct op *op
         const int64_t *dims = op_ints(op, "dims", NULL);
         for (int k = 0; x && k < op_operand(op, 0)->type->rank; k++)
                 if (dims[k] == p.dim && !dim_is(x->type->dims[k], 1))
-                        x = build_part_slice(b, x, (struct part){ k, p.start, p.size });
+                        x = build_part_slice(b, x, (struct part){ k, p.start, p.size, p.alone });
         return build_broadcast(b, x, part_type(b->m, op_result(op)->type, p), dims);
 }
 
@@ -575,7 +578,8 @@ static bool part_of(const struct op *op, struct part *p)
                         continue;
                 if (p->dim >= 0 || (steps[d] != 1 && !dim_is(y->dims[d], 1)))
                         return false;
-                *p = (struct part){ d, starts[d], type_extent(y, d) };
+                *p = (struct part){ d, starts[d], type_extent(y, d),
+                                    value_has_one_use(op_operand(op, 0)) };
         }
         return p->dim >= 0 && type_elements(y) > 0;
 }
