@@ -19,10 +19,15 @@ static int64_t count_of(const struct loop_buffer *b)
 
 /* ---- the comment ---- */
 
+const char *c_extent_of_port(struct arena *arena, const struct loop_buffer *port, int dim)
+{
+        return port->extents ? extent_text(arena, port->extents[dim])
+                             : arena_printf(arena, "%lld", (long long)c_port_extent(port, dim));
+}
+
 const char *c_extent_text(struct c_writer *w, const struct loop_buffer *b, int i)
 {
-        return b->extents ? extent_text(w->arena, b->extents[i])
-                          : arena_printf(w->arena, "%lld", (long long)c_port_extent(b, i));
+        return c_extent_of_port(w->arena, b, i);
 }
 
 const char *c_shape_text(struct c_writer *w, const struct loop_buffer *b)

@@ -334,6 +334,14 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
         c_state_functions(w, run);
 }
 
+/* Says what the C would be called by, to code in its place. */
+static void describe(struct c_writer *w, const char *build)
+{
+        c_weights_describe(w, build, w->interface_arena, w->interface);
+        w->interface->state_mark = c_state_any(w) ? c_state_mark(w) : 0;
+}
+
+/* c is NULL where the code is printed in another language. */
 static void print_all(struct c_writer *w, FILE *c, FILE *h)
 {
         struct text top = { 0 }, interface = { 0 }, header = { 0 }, library = { 0 },
@@ -350,8 +358,12 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 c_trace(w, &descriptor);
         const struct text *const hashed[] = { &interface, &library, &code, &run, &descriptor };
         const char *build = build_macro(w, hashed, 5);
+        if (w->interface)
+                describe(w, build);
         put_top(w, &top, &interface, build);
-        if (!w->failed) {
+        if (!w->failed && !c)
+                c_weights_print(w, build, NULL);
+        if (!w->failed && c) {
                 write_text(c, &top);
                 write_text(c, &library);
                 c_weights_print(w, build, c);
@@ -370,20 +382,12 @@ static void print_all(struct c_writer *w, FILE *c, FILE *h)
                 text_free(all[i]);
 }
 
-bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options,
-             const struct c_dialect *dialect, struct diag *diag)
+static bool print_files(struct c_writer *w, FILE *c, FILE *h)
 {
-        struct arena *arena = arena_new();
-        struct c_writer *w = ARENA_NEW(arena, struct c_writer);
-        w->arena = arena;
-        w->p = p;
-        w->options = options;
-        w->diag = diag;
-        w->dialect = dialect;
         c_levels_begin(w);
         bool done = check_options(w) && c_machine_begin(w);
-        if (done && dialect->check) {
-                dialect->check(w);
+        if (done && w->dialect->check) {
+                w->dialect->check(w);
                 done = !w->failed;
         }
         for (int i = 0; i < w->level_count && done; i++)
@@ -393,11 +397,45 @@ bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_
                 print_all(w, c, h);
                 done = !w->failed;
         }
-        arena_free(arena);
+        return done;
+}
+
+static struct c_writer *writer_new(const struct loop_program *p,
+                                   const struct print_options *options,
+                                   const struct c_dialect *dialect, struct diag *diag)
+{
+        struct arena *arena = arena_new();
+        struct c_writer *w = ARENA_NEW(arena, struct c_writer);
+        w->arena = arena;
+        w->p = p;
+        w->options = options;
+        w->diag = diag;
+        w->dialect = dialect;
+        return w;
+}
+
+bool c_print(FILE *c, FILE *h, const struct loop_program *p, const struct print_options *options,
+             const struct c_dialect *dialect, struct diag *diag)
+{
+        struct c_writer *w = writer_new(p, options, dialect, diag);
+        const bool done = print_files(w, c, h);
+        arena_free(w->arena);
         return done;
 }
 
 static const struct c_dialect c99 = { .inlined = "static inline ", .restricted = "RESTRICT " };
+
+bool c_interface_print(FILE *header, const struct loop_program *p,
+                       const struct print_options *options, struct arena *arena,
+                       struct c_interface *interface, struct diag *diag)
+{
+        struct c_writer *w = writer_new(p, options, &c99, diag);
+        w->interface = interface;
+        w->interface_arena = arena;
+        const bool done = print_files(w, NULL, header);
+        arena_free(w->arena);
+        return done;
+}
 
 static bool print(FILE *c, FILE *h, const struct loop_program *p,
                   const struct print_options *options, struct diag *diag)

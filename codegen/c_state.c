@@ -14,6 +14,7 @@
  * are state are variables of the caller's, which run reads and sets. */
 #include "codegen/c_writer.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/sha256.h"
@@ -170,7 +171,7 @@ void c_state_table(struct c_writer *w)
 /* ---- run ---- */
 
 /* Returns the mark of a state: a digest of the model and of the members, never 0. */
-static const char *mark_of(struct c_writer *w)
+uint64_t c_state_mark(struct c_writer *w)
 {
         struct sha256 sha;
         char hex[65];
@@ -188,7 +189,12 @@ static const char *mark_of(struct c_writer *w)
                 sha256_update(&sha, w->p->extents[i].name, strlen(w->p->extents[i].name) + 1);
         sha256_hex(&sha, hex);
         hex[15] = 0;
-        return arena_printf(w->arena, "UINT64_C(0x%s1)", hex);
+        return (uint64_t)strtoull(hex, NULL, 16) << 4 | 1;
+}
+
+static const char *mark_of(struct c_writer *w)
+{
+        return arena_printf(w->arena, "UINT64_C(0x%016llx)", (unsigned long long)c_state_mark(w));
 }
 
 void c_state_check(struct c_writer *w)

@@ -352,10 +352,39 @@ void c_weights_print(struct c_writer *w, const char *build, FILE *c)
                          C_WEIGHTS_ALIGN, o->weights_name);
         if (!o->unchecked && o->weights != PRINT_WEIGHTS_INLINE)
                 put_head(w, &head);
-        fwrite(text.data, 1, text.length, c);
+        if (c)
+                fwrite(text.data, 1, text.length, c);
         text_free(&text);
         if (o->weights == PRINT_WEIGHTS_INLINE)
                 write_rows(w, &head, c);
         else
                 write_all(w, &head, o->weights_file);
+}
+
+/* Returns the weight of this name, as which equal constants are the same; NULL: it is none. */
+static const struct c_weight *weight_named(const struct c_writer *w, const struct c_name *name)
+{
+        const char *own = name->text + strcspn(name->text, ".>") + 1;
+        for (size_t i = 0; i < w->weight_count && name->is_weight; i++)
+                if (w->weights[i].name == own)
+                        return &w->weights[i];
+        return NULL;
+}
+
+void c_weights_describe(struct c_writer *w, const char *build, struct arena *arena,
+                        struct c_interface *interface)
+{
+        if (is_inline(w))
+                return;
+        const struct dnncc_weights_head head = make_head(w, build);
+        memcpy(interface->head, &head, sizeof interface->head);
+        for (const struct loop_buffer *b = w->p->buffers; b; b = b->next) {
+                const struct c_weight *weight =
+                        b->space == SPACE_CONSTANT ? weight_named(w, c_name(w, b)) : NULL;
+                if (!weight)
+                        continue;
+                ARENA_GROW(arena, interface->weights, interface->weight_count);
+                interface->weights[interface->weight_count++] =
+                        (struct c_weight_place){ b, weight->offset };
+        }
 }

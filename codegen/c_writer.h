@@ -187,6 +187,9 @@ struct c_writer {
         bool uses_weights;              /* The printed code of run uses them. */
         struct c_weight *weights;       /* They list the constants beside the C file, in order. */
         size_t weight_count, weight_bytes;        /* The whole file has this many bytes. */
+        /* Code in another language is described there, in that arena; NULL: the C is printed. */
+        struct c_interface *interface;
+        struct arena *interface_arena;
 };
 
 /* Reports one error, "bug in the C printer" unless another code is given; what is printed
@@ -386,6 +389,8 @@ void c_state_uses(struct c_writer *w);                    /* Marks the extents t
 /* Prints what gives extents that are state their next values. */
 void c_state_end(struct c_writer *w);
 void c_state_functions(struct c_writer *w, struct text *out);     /* Prints PREFIX_state_reset. */
+uint64_t c_state_mark(struct c_writer *w);                /* Returns what a state of this build
+                                                           * begins with. */
 /* Prints the table of members; returns its name. */
 const char *c_state_describe(struct c_writer *w);
 
@@ -560,7 +565,11 @@ void c_weights_place(struct c_writer *w);
 void c_weights_pointer(struct c_writer *w, bool needed);  /* Prints run's variable for the
                                                            * parameter. */
 void c_weights_check(struct c_writer *w);                 /* Prints run's check, after that. */
+/* c may be NULL: then only the file is written. */
 void c_weights_print(struct c_writer *w, const char *build, FILE *c);
+/* Says where weights lie in the file, in the arena. */
+void c_weights_describe(struct c_writer *w, const char *build, struct arena *arena,
+                        struct c_interface *interface);
 /* Prints bytes as rows of string literals of C_ROW_BYTES bytes each. */
 enum { C_ROW_BYTES = 2000 };
 void c_rows(FILE *from, size_t bytes, FILE *out);

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "codegen/llvm/llvm_printer.h"
 #include "codegen/sections/sections.h"
 #include "compiler/emit.h"
 #include "compiler/export/export.h"
@@ -46,7 +47,8 @@ static const struct print_steps *steps_of_ports(const struct run *run, int *coun
         return steps;
 }
 
-bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights)
+static struct print_options options_of(struct run *run, const char *stem, bool header,
+                                       FILE *weights)
 {
         static const enum print_weights how[] = {
                 [WEIGHTS_INCBIN] = PRINT_WEIGHTS_INCBIN, [WEIGHTS_FILE] = PRINT_WEIGHTS_FILE
@@ -73,6 +75,12 @@ bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE
                 .lesser_count = run->lesser ? run->target_count - 1 : 0,
         };
         options.step_count = steps;
+        return options;
+}
+
+bool emit_code(struct run *run, const char *stem, FILE *code, FILE *header, FILE *weights)
+{
+        struct print_options options = options_of(run, stem, header != NULL, weights);
         if (!prepare(run))
                 return false;
         struct print_selftest selftest;
@@ -156,6 +164,28 @@ bool files_of_code(struct run *run, const char *stem, const char *beside[2])
 bool write_code(struct run *run, const struct emit_files *files)
 {
         return emit_code(run, files->stem, files->out, files->beside[0], files->beside[1]);
+}
+
+bool files_of_object(struct run *run, const char *stem, const char *beside[2])
+{
+        if (run->output || run->options.weights != WEIGHTS_FILE)
+                return files_of_code(run, stem, beside);
+        diag_error(&run->diag, EXIT_USAGE, "weights in a file beside the object want -o FILE");
+        return false;
+}
+
+bool write_object(struct run *run, const struct emit_files *files)
+{
+        static const enum llvm_format formats_of[] = { [EMIT_LLVM] = LLVM_FORMAT_TEXT,
+                                                       [EMIT_BITCODE] = LLVM_FORMAT_BITCODE,
+                                                       [EMIT_OBJECT] = LLVM_FORMAT_OBJECT,
+                                                       [EMIT_ASM] = LLVM_FORMAT_ASM };
+        FILE *header = files->beside[0];
+        const struct print_options options =
+                options_of(run, files->stem, header != NULL, files->beside[1]);
+        return prepare(run) &&
+               llvm_emit(formats_of[run->options.emit], files->out, header, run->state.program,
+                         &options, run->options.triple, &run->diag);
 }
 
 bool files_of_onnx(struct run *run, const char *stem, const char *beside[2])

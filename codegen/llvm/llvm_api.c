@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <llvm/Config/llvm-config.h>
 #include <stdio.h>
+#include <string.h>
 
 struct llvm_api llvm;
 
@@ -68,9 +69,25 @@ bool llvm_initialize(const char *processor)
         return true;
 }
 
+int llvm_version(void) { return LLVM_VERSION_MAJOR; }
+
 LLVMTypeRef llvm_pointer_type(LLVMContextRef context)
 {
         return llvm.PointerType(llvm.Int8TypeInContext(context), 0);
+}
+
+/* Versions before 16 take a module's ABI for calls, but not for the flags of an ELF file of RISC-V,
+ * by which linkers tell objects apart. */
+void llvm_finish_object(char *object, size_t size, const char *abi)
+{
+        enum { CLASS = 4, ELF_64 = 2, FLAGS_32 = 0x24, FLAGS_64 = 0x30, SINGLE = 2, DOUBLE = 4 };
+        const size_t length = strlen(abi);
+        if (LLVM_VERSION_MAJOR >= 16 || !length || size < FLAGS_64 + 4 ||
+            memcmp(object, "\177ELF", CLASS))
+                return;
+        const char last = abi[length - 1];
+        object[object[CLASS] == ELF_64 ? FLAGS_64 : FLAGS_32] |=
+                (char)(last == 'd' ? DOUBLE : last == 'f' ? SINGLE : 0);
 }
 
 #if LLVM_VERSION_MAJOR < 15
@@ -80,6 +97,11 @@ LLVMValueRef llvm_pointer_to(LLVMBuilderRef at, LLVMValueRef pointer, LLVMTypeRe
         return llvm.BuildBitCast(at, pointer, llvm.PointerType(type, 0), "");
 }
 
+LLVMValueRef llvm_constant_pointer(LLVMContextRef context, LLVMValueRef global)
+{
+        return llvm.ConstBitCast(global, llvm_pointer_type(context));
+}
+
 #else
 
 LLVMValueRef llvm_pointer_to(LLVMBuilderRef at, LLVMValueRef pointer, LLVMTypeRef type)
@@ -87,6 +109,12 @@ LLVMValueRef llvm_pointer_to(LLVMBuilderRef at, LLVMValueRef pointer, LLVMTypeRe
         (void)at;
         (void)type;
         return pointer;
+}
+
+LLVMValueRef llvm_constant_pointer(LLVMContextRef context, LLVMValueRef global)
+{
+        (void)context;
+        return global;
 }
 
 #endif

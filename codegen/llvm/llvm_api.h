@@ -6,6 +6,7 @@
 #define CODEGEN_LLVM_LLVM_API_H
 
 #include <llvm-c/Analysis.h>
+#include <llvm-c/BitWriter.h>
 #include <llvm-c/Core.h>
 #include <llvm-c/Error.h>
 #include <llvm-c/LLJIT.h>
@@ -32,5 +33,12 @@ bool llvm_initialize(const char *processor);
  * program, and one as a pointer to values of a type. */
 LLVMTypeRef llvm_pointer_type(LLVMContextRef context);
 LLVMValueRef llvm_pointer_to(LLVMBuilderRef at, LLVMValueRef pointer, LLVMTypeRef type);
+/* Returns the address of a global or a function as a constant of the first type. */
+LLVMValueRef llvm_constant_pointer(LLVMContextRef context, LLVMValueRef global);
+/* Completes an object in memory: says in its head how functions are called, by the name of the ABI,
+ * where this version does not. */
+void llvm_finish_object(char *object, size_t size, const char *abi);
+/* Returns the number of the version that dnncc was built for. */
+int llvm_version(void);
 
 #endif

@@ -65,7 +65,8 @@ static LLVMValueRef divide(struct llvm_writer *w, enum loop_opcode op, enum elem
 static LLVMValueRef shift(struct llvm_writer *w, enum loop_opcode op, enum element e, int lanes,
                           LLVMValueRef a, LLVMValueRef b)
 {
-        const uint64_t width = 8 * (uint64_t)element_info[e].bytes;
+        const uint64_t width =
+                e == E_INDEX ? (uint64_t)w->index_bits : 8 * (uint64_t)element_info[e].bytes;
         LLVMValueRef inside =
                 llvm.BuildICmp(w->at, LLVMIntULT, b, llvm_integer(w, e, lanes, width), "");
         LLVMValueRef shifted = op == LOOP_SHL ? llvm.BuildShl(w->at, a, b, "")

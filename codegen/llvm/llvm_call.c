@@ -16,16 +16,19 @@ enum {
 
 /* ---- intrinsics ---- */
 
-enum dot_form { NO_DOT, SUM_X_W, SUM_W_X, X_W_SUM, ADDED, SHORT_X_W, SHORT_W_X };
+enum dot_form {
+        NO_DOT, SUM_X_W, SUM_W_X, X_W_SUM, ADDED, SHORT_X_W, SHORT_W_X,
+        BYTES_X_W, BYTES_W_X, BF16_X_W, F16_X_W, SPREAD, TWICE
+};
 struct known_call {
         const char *function;
         int lanes;
         enum dot_form form;
-        const char *intrinsic;
+        const char *intrinsic, *processors;
 };
 static const struct known_call known_calls[] = {
-#define LLVM_CALL(function, intrinsic) { function, 0, NO_DOT, intrinsic },
-#define LLVM_DOT(function, lanes, form, intrinsic) { function, lanes, form, intrinsic },
+#define LLVM_CALL(function, intrinsic, processors) { function, 0, NO_DOT, intrinsic, processors },
+#define LLVM_DOT(function, lanes, form, intrinsic) { function, lanes, form, intrinsic, NULL },
 #include "codegen/llvm/llvm_calls.def"
 };
 
@@ -44,6 +47,13 @@ static bool has_row(const struct llvm_writer *w, struct loop_function *f, int la
         return capability_of(w->target, &call);
 }
 
+/* Is the intrinsic an instruction of the processor? */
+static bool is_of_processor(const struct llvm_writer *w, const struct known_call *k)
+{
+        return k->processors ? !*k->processors || strstr(k->processors, w->intrinsics)
+                             : !strncmp(k->intrinsic, w->intrinsics, strlen(w->intrinsics));
+}
+
 static const struct known_call *known_call(const struct llvm_writer *w, struct loop_function *f,
                                            int lanes)
 {
@@ -52,7 +62,7 @@ static const struct known_call *known_call(const struct llvm_writer *w, struct l
         for (size_t i = 0; i < sizeof known_calls / sizeof *known_calls; i++) {
                 const struct known_call *k = &known_calls[i];
                 if (!strcmp(k->function, f->name) && (!k->lanes || k->lanes == lanes) &&
-                    has_row(w, f, lanes))
+                    is_of_processor(w, k) && has_row(w, f, lanes))
                         return k;
         }
         return NULL;
@@ -76,9 +86,60 @@ static LLVMValueRef short_dot(struct llvm_writer *w, const struct known_call *k,
         return llvm.BuildAdd(w->at, sum, llvm_intrinsic(w, join, NULL, 0, halves, 2), "");
 }
 
+/* Calls an intrinsic that is overloaded for vectors of the element, as which a and b are taken. */
+static LLVMValueRef dot_of(struct llvm_writer *w, const struct known_call *k, LLVMTypeRef element,
+                           int lanes, LLVMValueRef sum, LLVMValueRef a, LLVMValueRef b)
+{
+        LLVMTypeRef type = llvm.VectorType(element, (unsigned)lanes),
+                    types[] = { llvm.TypeOf(sum), type };
+        LLVMValueRef args[] = { sum, llvm.BuildBitCast(w->at, a, type, ""),
+                                llvm.BuildBitCast(w->at, b, type, "") };
+        return llvm_intrinsic(w, k->intrinsic, types, 2, args, 3);
+}
+
+/* Returns it in a vector of twice as many lanes; what the others hold does not matter. */
+static LLVMValueRef doubled(struct llvm_writer *w, LLVMValueRef a, int lanes)
+{
+        int numbers[LANES_MAX];
+        for (int l = 0; l < 2 * lanes; l++)
+                numbers[l] = l;
+        return llvm_shuffle(w, a, NULL, numbers, 2 * lanes);
+}
+
+static LLVMValueRef lower(struct llvm_writer *w, LLVMValueRef word)
+{
+        return llvm.BuildTrunc(w->at, word, llvm_integer_type(w, 32, 1), "");
+}
+static LLVMValueRef upper(struct llvm_writer *w, LLVMValueRef word)
+{
+        LLVMValueRef by = llvm.ConstInt(llvm_integer_type(w, 64, 1), 32, 0);
+        return lower(w, llvm.BuildLShr(w->at, word, by, ""));
+}
+
+static LLVMValueRef spread(struct llvm_writer *w, const struct known_call *k, LLVMValueRef word)
+{
+        LLVMTypeRef i32 = llvm_integer_type(w, 32, 1), i64 = llvm_integer_type(w, 64, 1);
+        LLVMValueRef turn[] = { word, word, llvm.ConstInt(i32, 8, 0) },
+                     turned = llvm_intrinsic(w, "llvm.fshr", &i32, 1, turn, 3),
+                     even = llvm_intrinsic(w, k->intrinsic, NULL, 0, &word, 1),
+                     odd = llvm_intrinsic(w, k->intrinsic, NULL, 0, &turned, 1);
+        LLVMValueRef high = llvm.BuildShl(w->at, llvm.BuildZExt(w->at, odd, i64, ""),
+                                          llvm.ConstInt(i64, 32, 0), "");
+        return llvm.BuildOr(w->at, high, llvm.BuildZExt(w->at, even, i64, ""), "");
+}
+
+static LLVMValueRef twice(struct llvm_writer *w, const struct known_call *k, LLVMValueRef *args)
+{
+        LLVMValueRef first[] = { lower(w, args[1]), lower(w, args[2]), args[0] };
+        LLVMValueRef second[] = { upper(w, args[1]), upper(w, args[2]),
+                                  llvm_intrinsic(w, k->intrinsic, NULL, 0, first, 3) };
+        return llvm_intrinsic(w, k->intrinsic, NULL, 0, second, 3);
+}
+
 static LLVMValueRef dot(struct llvm_writer *w, const struct known_call *k, LLVMValueRef *args)
 {
         LLVMValueRef sum = args[0], x = args[1], y = args[2];
+        LLVMContextRef context = w->context;
         switch (k->form) {
         case SUM_W_X:
                 return llvm_intrinsic(w, k->intrinsic, NULL, 0, (LLVMValueRef[]){ sum, y, x }, 3);
@@ -92,6 +153,17 @@ static LLVMValueRef dot(struct llvm_writer *w, const struct known_call *k, LLVMV
         }
         case SHORT_X_W: return short_dot(w, k, sum, x, y);
         case SHORT_W_X: return short_dot(w, k, sum, y, x);
+        case BYTES_X_W:
+                return dot_of(w, k, llvm.Int8TypeInContext(context), 4 * k->lanes, sum, x, y);
+        case BYTES_W_X:
+                return dot_of(w, k, llvm.Int8TypeInContext(context), 4 * k->lanes, sum, y, x);
+        case BF16_X_W:
+                return dot_of(w, k, llvm.BFloatTypeInContext(context), 2 * k->lanes, sum, x, y);
+        case F16_X_W:
+                return dot_of(w, k, llvm.HalfTypeInContext(context), 2 * k->lanes, sum,
+                              doubled(w, x, k->lanes), doubled(w, y, k->lanes));
+        case SPREAD: return spread(w, k, sum);
+        case TWICE: return twice(w, k, args);
         default: return llvm_intrinsic(w, k->intrinsic, NULL, 0, (LLVMValueRef[]){ sum, x, y }, 3);
         }
 }
@@ -198,8 +270,8 @@ static LLVMValueRef call_vector(struct llvm_writer *w, struct loop_function *f, 
                 return print_in_place(w, vector, 0, args);
         const struct census c = census_of(f);
         if (!c.scalar)
-                llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no %s on vectors of %d lanes", f->name,
-                          lanes);
+                llvm_fail(w, EXIT_UNSUPPORTED, "LLVM's printer has no %s on vectors of %d lanes",
+                          f->name, lanes);
         return c.straight ? print_in_place(w, f, lanes, args) : call_each_lane(w, f, args, lanes);
 }
 

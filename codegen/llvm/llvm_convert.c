@@ -147,10 +147,18 @@ static LLVMValueRef saturate(struct llvm_writer *w, LLVMValueRef a, enum element
                               &a, 1);
 }
 
+/* A subscript is a number of as many bits. */
+static enum element number_of(const struct llvm_writer *w, enum element e)
+{
+        return e != E_INDEX ? e : w->index_bits == 32 ? E_I32 : E_I64;
+}
+
 LLVMValueRef llvm_cast(struct llvm_writer *w, LLVMValueRef a, enum element from, enum element to,
                        int lanes)
 {
         LLVMTypeRef type = llvm_vector_of(w, to, lanes);
+        from = number_of(w, from);
+        to = number_of(w, to);
         if (from == to)
                 return a;
         if (element_is_small(from)) {

@@ -16,7 +16,7 @@ static bool can_fail(const struct loop_function *f)
         return found;
 }
 
-static void attribute(struct llvm_writer *w, LLVMValueRef f, unsigned at, const char *name)
+void llvm_attribute(struct llvm_writer *w, LLVMValueRef f, unsigned at, const char *name)
 {
         unsigned kind = llvm.GetEnumAttributeKindForName(name, strlen(name));
         if (kind)
@@ -33,11 +33,17 @@ static void text_attribute(struct llvm_writer *w, LLVMValueRef f, const char *na
                                                    (unsigned)strlen(value)));
 }
 
-static void attributes(struct llvm_writer *w, LLVMValueRef f)
+void llvm_attributes(struct llvm_writer *w, LLVMValueRef f)
 {
-        attribute(w, f, (unsigned)LLVMAttributeFunctionIndex, "nounwind");
+        llvm_attribute(w, f, (unsigned)LLVMAttributeFunctionIndex, "nounwind");
         text_attribute(w, f, "target-cpu", w->cpu);
         text_attribute(w, f, "target-features", w->features);
+        if (!w->is_bare)
+                return;
+        /* Code is to be small, and calls no function of a C library, as for loops that clear
+         * memory. */
+        llvm_attribute(w, f, (unsigned)LLVMAttributeFunctionIndex, "optsize");
+        text_attribute(w, f, "no-builtins", "true");
 }
 
 static LLVMTypeRef type_of(struct llvm_writer *w, const struct loop_function *f, bool fails)
@@ -57,9 +63,12 @@ static LLVMTypeRef type_of(struct llvm_writer *w, const struct loop_function *f,
         return llvm.FunctionType(result, types, (unsigned)count, 0);
 }
 
-/* A library function's name says the element of its first parameter. */
+/* A library function's name says the element of its first parameter. In an object no function is
+ * called like one of the C library, which LLVM may call. */
 static const char *name_of(struct llvm_writer *w, const struct loop_function *f)
 {
+        if (f->kind != FUNCTION_LIBRARY && w->contract)
+                return arena_printf(w->arena, "%s.kernel", f->name);
         return f->kind != FUNCTION_LIBRARY || !f->scalar_count
                        ? f->name
                        : arena_printf(w->arena, "%s.%s", f->name,
@@ -82,7 +91,7 @@ struct llvm_queued *llvm_queue(struct llvm_writer *w, const void *key, const cha
         q->is.value = llvm.AddFunction(w->module, name, type);
         q->print = print;
         llvm.SetLinkage(q->is.value, LLVMInternalLinkage);
-        attributes(w, q->is.value);
+        llvm_attributes(w, q->is.value);
         map_set(w->functions, (const char *)&key, sizeof key, q);
         *w->queue_end = q;
         w->queue_end = &q->next;
@@ -93,11 +102,11 @@ void llvm_no_aliases(struct llvm_writer *w, LLVMValueRef function, const struct 
 {
         for (int i = 0; i < f->buffer_count; i++)
                 if (f->buffers[i]->alias_class == 0)
-                        attribute(w, function, 1 + (unsigned)i, "noalias");
+                        llvm_attribute(w, function, 1 + (unsigned)i, "noalias");
 }
 
 /* Its first block is for what lies on the stack. */
-static void begin(struct llvm_writer *w, LLVMValueRef function)
+LLVMBasicBlockRef llvm_open(struct llvm_writer *w, LLVMValueRef function)
 {
         w->function = function;
         w->function_number++;
@@ -107,6 +116,7 @@ static void begin(struct llvm_writer *w, LLVMValueRef function)
         w->in_place = false;
         w->strip = 0;
         llvm.PositionBuilderAtEnd(w->at, llvm_block_new(w, "begin"));
+        return llvm.GetInsertBlock(w->at);
 }
 
 void llvm_end(struct llvm_writer *w, LLVMBasicBlockRef first)
@@ -124,7 +134,7 @@ static void name_parameter(struct llvm_writer *w, LLVMValueRef value, const char
 LLVMBasicBlockRef llvm_begin(struct llvm_writer *w, const struct llvm_queued *q, int count)
 {
         const struct loop_function *f = q->f;
-        begin(w, q->is.value);
+        LLVMBasicBlockRef first = llvm_open(w, q->is.value);
         for (int i = 0; f && i < f->buffer_count; i++) {
                 LLVMValueRef parameter = llvm.GetParam(w->function, (unsigned)i);
                 name_parameter(w, parameter, f->buffers[i]->name);
@@ -136,7 +146,7 @@ LLVMBasicBlockRef llvm_begin(struct llvm_writer *w, const struct llvm_queued *q,
                 name_parameter(w, parameter, f->scalars[i]->name);
                 llvm_declare(w, f->scalars[i], parameter);
         }
-        return llvm.GetInsertBlock(w->at);
+        return first;
 }
 
 static void print(struct llvm_writer *w, const struct llvm_queued *q)
@@ -161,7 +171,7 @@ const struct llvm_function *llvm_function(struct llvm_writer *w, struct loop_fun
         q->is.can_fail = fails;
         /* Kernels stay functions: inside of one that holds them all, loops run out of registers. */
         if (f->kind == FUNCTION_KERNEL)
-                attribute(w, q->is.value, (unsigned)LLVMAttributeFunctionIndex, "noinline");
+                llvm_attribute(w, q->is.value, (unsigned)LLVMAttributeFunctionIndex, "noinline");
         llvm_no_aliases(w, q->is.value, f);
         return &q->is;
 }
@@ -179,13 +189,15 @@ static LLVMValueRef extent_place(struct llvm_writer *w, int i)
 /* Counted extents begin at their lower bounds. */
 static void load_extents(struct llvm_writer *w)
 {
+        LLVMTypeRef i64 = llvm.Int64TypeInContext(w->context);
         for (int i = 0; i < w->p->extent_count; i++) {
                 const struct loop_extent *extent = &w->p->extents[i];
                 llvm_declare(w, extent->variable,
                              extent->counted
                                      ? llvm_index(w, extent->variable->low)
-                                     : llvm.BuildLoad2(w->at, llvm.Int64TypeInContext(w->context),
-                                                       extent_place(w, i), ""));
+                                     : llvm_cast(w, llvm.BuildLoad2(w->at, i64, extent_place(w, i),
+                                                                    ""),
+                                                 E_I64, E_INDEX, 1));
         }
 }
 
@@ -193,11 +205,13 @@ static void store_extents(struct llvm_writer *w)
 {
         for (int i = 0; i < w->p->extent_count; i++)
                 if (w->p->extents[i].counted)
-                        llvm.BuildStore(w->at, llvm_variable(w, w->p->extents[i].variable, 0),
+                        llvm.BuildStore(w->at,
+                                        llvm_cast(w, llvm_variable(w, w->p->extents[i].variable, 0),
+                                                  E_INDEX, E_I64, 1),
                                         extent_place(w, i));
 }
 
-static void print_main(struct llvm_writer *w, const char *name)
+void llvm_print_main(struct llvm_writer *w, const char *name)
 {
         LLVMTypeRef pointer = llvm_pointer_type(w->context), types[] = { pointer, pointer },
                     type = llvm.FunctionType(llvm.Int32TypeInContext(w->context), types, 2, 0);
@@ -206,9 +220,8 @@ static void print_main(struct llvm_writer *w, const char *name)
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
                 if (b->space != SPACE_VIEW)
                         b->number = number++;
-        attributes(w, function);
-        begin(w, function);
-        LLVMBasicBlockRef first = llvm.GetInsertBlock(w->at);
+        llvm_attributes(w, function);
+        LLVMBasicBlockRef first = llvm_open(w, function);
         w->buffers = llvm.GetParam(function, 0);
         name_parameter(w, w->buffers, "buffers");
         name_parameter(w, llvm.GetParam(function, 1), "extents");
@@ -220,12 +233,13 @@ static void print_main(struct llvm_writer *w, const char *name)
         llvm_end(w, first);
 }
 
-void llvm_functions(struct llvm_writer *w, const char *main_name)
+void llvm_functions_of(struct llvm_writer *w,
+                       void (*first_one)(struct llvm_writer *w, void *context), void *context)
 {
         struct llvm_queued *first = NULL;
         w->functions = map_new(w->arena);
         w->queue_end = &first;
-        print_main(w, main_name);
+        first_one(w, context);
         for (const struct llvm_queued *q = first; q && !w->failed; q = q->next)
                 q->print(w, q);
 }

@@ -50,7 +50,7 @@ static LLVMMemoryBufferRef compile(struct llvm_jit *jit, const struct target *t,
         LLVMModuleRef module = llvm_module(jit->p, t, options, false, &context, &machine, diag);
         if (!module)
                 return NULL;
-        if (llvm_optimize(module, machine, t, options->level, diag) &&
+        if (llvm_optimize(module, machine, t, options->level, false, diag) &&
             llvm.TargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &said, &object)) {
                 diag_error(diag, EXIT_UNSUPPORTED, "--jit: LLVM makes no code: %s", said);
                 llvm.DisposeMessage(said);

@@ -16,6 +16,8 @@ static LLVMValueRef base_of(struct llvm_writer *w, const struct loop_buffer *b)
 {
         LLVMValueRef known = map_get(w->addresses, (const char *)&b, sizeof b);
         LLVMTypeRef pointer = llvm_pointer_type(w->context);
+        if (!known && w->place)
+                return llvm_pointer_to(w->at, w->place(w, b), llvm_memory_type(w, b->element, 1));
         if (known || !w->buffers) {
                 if (!known)
                         llvm_fail(w, EXIT_INTERNAL, "buffer %s has no address", b->name);

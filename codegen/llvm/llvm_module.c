@@ -4,61 +4,6 @@
 
 #include "codegen/llvm/llvm_writer.h"
 
-/* ---- the target in LLVM's words ---- */
-
-/* The features of the target's attribute: "+avx2,+fma". */
-static const char *features_of(struct arena *arena, const struct target *t)
-{
-        const char *words = target_attribute(t), *features = "";
-        while (words && *words) {
-                const int length = (int)strcspn(words, ",");
-                features = arena_printf(arena, "%s%s+%.*s", features, *features ? "," : "", length,
-                                        words);
-                words += length + (words[length] == ',');
-        }
-        return features;
-}
-
-/* The processor that dnncc runs on, in the names of LLVM's functions. */
-#if defined(__x86_64__) || defined(__i386__)
-#define PROCESSOR "X86"
-#elif defined(__aarch64__)
-#define PROCESSOR "AArch64"
-#elif defined(__arm__)
-#define PROCESSOR "ARM"
-#elif defined(__riscv)
-#define PROCESSOR "RISCV"
-#else
-#define PROCESSOR "Native"
-#endif
-
-static LLVMTargetMachineRef machine_of(struct llvm_writer *w, enum llvm_level level)
-{
-        char *triple, *wrong = NULL;
-        LLVMTargetRef target;
-        if (!llvm_initialize(PROCESSOR)) {
-                llvm_fail(w, EXIT_UNSUPPORTED, "this LLVM makes no code for %s", PROCESSOR);
-                return NULL;
-        }
-        triple = llvm.GetDefaultTargetTriple();
-        LLVMTargetMachineRef machine = NULL;
-        if (llvm.GetTargetFromTriple(triple, &target, &wrong))
-                llvm_fail(w, EXIT_UNSUPPORTED, "LLVM: %s", wrong);
-        else
-                machine = llvm.CreateTargetMachine(
-                        target, triple, w->cpu, w->features,
-                        level == LLVM_LEVEL_FAST ? LLVMCodeGenLevelNone : LLVMCodeGenLevelDefault,
-                                                   LLVMRelocPIC, LLVMCodeModelSmall);
-        if (!machine)
-                llvm_fail(w, EXIT_UNSUPPORTED, "LLVM has no %s with %s", triple, w->features);
-        else
-                llvm.SetTarget(w->module, triple);
-        llvm.DisposeMessage(triple);
-        if (wrong)
-                llvm.DisposeMessage(wrong);
-        return machine;
-}
-
 /* ---- modules ---- */
 
 static bool verify(struct llvm_writer *w)
@@ -71,6 +16,72 @@ static bool verify(struct llvm_writer *w)
         return !wrong;
 }
 
+/* The linker wants to know how functions are called where the triple does not say it. */
+static void flag_abi(struct llvm_writer *w)
+{
+        static const char key[] = "target-abi";
+        if (!*w->abi)
+                return;
+        LLVMMetadataRef value = llvm.MDStringInContext2(w->context, w->abi, strlen(w->abi));
+        llvm.AddModuleFlag(w->module, LLVMModuleFlagBehaviorError, key, sizeof key - 1, value);
+}
+
+void llvm_module_free(struct llvm_module *m)
+{
+        llvm.DisposeModule(m->module);
+        if (m->machine)
+                llvm.DisposeTargetMachine(m->machine);
+        llvm.ContextDispose(m->context);
+}
+
+/* Prints with a writer of which the fields that say what is printed are set. */
+static bool print_module(struct llvm_module *m, struct llvm_writer *w, enum llvm_level level,
+                         bool here, void (*print)(struct llvm_writer *w, void *context),
+                         void *context)
+{
+        const struct loop_program *p = w->p;
+        w->context = m->context = llvm.ContextCreate();
+        w->module = m->module = llvm.ModuleCreateWithNameInContext(p->name ? p->name : "",
+                                                                   w->context);
+        w->at = llvm.CreateBuilderInContext(w->context);
+        m->machine = llvm_machine(w, level, here);
+        if (m->machine && !w->failed) {
+                flag_abi(w);
+                llvm_functions_of(w, print, context);
+        }
+        llvm.DisposeBuilder(w->at);
+        m->is_small = w->is_bare;
+        m->abi = w->abi;
+        const bool fine = !w->failed && verify(w);
+        if (!fine)
+                llvm_module_free(m);
+        return fine;
+}
+
+bool llvm_module_of(struct llvm_module *m, const struct loop_program *p, const struct target *t,
+                    const char *triple, int threads,
+                    void (*print)(struct llvm_writer *w, void *context), void *context,
+                    struct diag *diag)
+{
+        struct arena *arena = arena_new();
+        struct llvm_writer w = { .arena = arena,
+                                 .p = p,
+                                 .target = t,
+                                 .diag = diag,
+                                 .named = true,
+                                 .threads = threads,
+                                 .triple = triple };
+        const bool fine = print_module(m, &w, LLVM_LEVEL_OBJECT, false, print, context);
+        arena_free(arena);
+        return fine;
+}
+
+static void print_process(struct llvm_writer *w, void *context)
+{
+        (void)context;
+        llvm_print_main(w, "dnncc_main");
+}
+
 LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
                           const struct llvm_options *options, bool named,
                           LLVMContextRef *context, LLVMTargetMachineRef *of, struct diag *diag)
@@ -78,6 +89,7 @@ LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
         if (!llvm_load(diag))
                 return NULL;
         struct arena *arena = arena_new();
+        struct llvm_module m;
         struct llvm_writer w = {
                 .arena = arena,
                 .p = p,
@@ -86,48 +98,36 @@ LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
                 .named = named,
                 .threads = options->threads,
         };
-        w.cpu = target_cpu(t) ? target_cpu(t) : "";
-        w.features = features_of(arena, t);
-        w.context = *context = llvm.ContextCreate();
-        w.module = llvm.ModuleCreateWithNameInContext(p->name ? p->name : "", w.context);
-        w.at = llvm.CreateBuilderInContext(w.context);
-        *of = machine_of(&w, options->level);
-        if (*of) {
-                LLVMTargetDataRef layout = llvm.CreateTargetDataLayout(*of);
-                llvm.SetModuleDataLayout(w.module, layout);
-                llvm.DisposeTargetData(layout);
-                llvm_functions(&w, "dnncc_main");
-        }
-        llvm.DisposeBuilder(w.at);
-        LLVMModuleRef module = w.module;
-        if (w.failed || !verify(&w)) {
-                llvm.DisposeModule(w.module);
-                if (*of)
-                        llvm.DisposeTargetMachine(*of);
-                llvm.ContextDispose(w.context);
-                module = NULL;
-        }
+        const bool fine = print_module(&m, &w, options->level, true, print_process, NULL);
         arena_free(arena);
-        return module;
+        *context = m.context;
+        *of = m.machine;
+        return fine ? m.module : NULL;
 }
 
 /* The least passes that keep run time: docs/measurements/jit.md has what others cost. The printer
  * leaves nothing to take out of memory, to rotate or to inline; where the target has no vectors,
  * LLVM makes some. */
-static const char *passes_for(const struct target *t)
+#define LEAST "early-cse<memssa>,simplifycfg"
+static const char *passes_for(const struct target *t, enum llvm_level level, bool is_small)
 {
-        return target_vector_bytes(t) ? "function(early-cse<memssa>,simplifycfg)"
-                                      : "function(early-cse<memssa>,simplifycfg,loop-vectorize,"
-                                        "instcombine)";
+        const bool has_vectors = target_vector_bytes(t) > 0;
+        if (level == LLVM_LEVEL_OBJECT && is_small)
+                return "default<Os>";
+        if (level == LLVM_LEVEL_OBJECT)
+                return has_vectors ? "function(" LEAST "),constmerge,globaldce" : "default<O2>";
+        return has_vectors ? "function(" LEAST ")"
+                           : "function(" LEAST ",loop-vectorize,instcombine)";
 }
 
 bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target *t,
-                   enum llvm_level level, struct diag *diag)
+                   enum llvm_level level, bool is_small, struct diag *diag)
 {
         if (level == LLVM_LEVEL_FAST)
                 return true;
         LLVMPassBuilderOptionsRef options = llvm.CreatePassBuilderOptions();
-        LLVMErrorRef error = llvm.RunPasses(module, passes_for(t), machine, options);
+        LLVMErrorRef error =
+                llvm.RunPasses(module, passes_for(t, level, is_small), machine, options);
         llvm.DisposePassBuilderOptions(options);
         if (error) {
                 char *said = llvm.GetErrorMessage(error);

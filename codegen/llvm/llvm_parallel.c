@@ -34,7 +34,7 @@ static LLVMTypeRef *types_of(struct llvm_writer *w, const struct loop_stmt *s)
                 types[i] = i < f->buffer_count ? llvm_pointer_type(w->context)
                            : i < count - 2
                                    ? llvm_type(w, f->scalars[i - f->buffer_count]->type)
-                                   : llvm.Int64TypeInContext(w->context);
+                                   : llvm_element_type(w, E_INDEX);
         return types;
 }
 
@@ -98,15 +98,14 @@ static void print_task(struct llvm_writer *w, const struct llvm_queued *q)
 {
         const struct loop_stmt *s = q->launch;
         const int count = count_of(s);
-        LLVMTypeRef i64 = llvm.Int64TypeInContext(w->context), *types = types_of(w, s),
-                    type = struct_of(w, s);
+        LLVMTypeRef *types = types_of(w, s), type = struct_of(w, s);
         LLVMValueRef *args = arena_array(w->arena, (size_t)count, sizeof *args);
         LLVMBasicBlockRef first = llvm_begin(w, q, 0);
         LLVMValueRef memory = llvm_pointer_to(w->at, llvm.GetParam(w->function, 0), type);
         for (int i = 0; i < count; i++)
                 args[i] = llvm.BuildLoad2(w->at, types[i], member(w, type, memory, i), "");
-        LLVMValueRef part = llvm.BuildSExt(w->at, llvm.GetParam(w->function, 1), i64, ""),
-                     parts = llvm.BuildSExt(w->at, llvm.GetParam(w->function, 2), i64, ""),
+        LLVMValueRef part = llvm_cast(w, llvm.GetParam(w->function, 1), E_I32, E_INDEX, 1),
+                     parts = llvm_cast(w, llvm.GetParam(w->function, 2), E_I32, E_INDEX, 1),
                      begin = args[count - 2], trips = args[count - 1],
                      next = llvm.BuildAdd(w->at, part, llvm_index(w, 1), "");
         args[count - 2] = bound(w, s, begin, trips, part, parts);
@@ -141,15 +140,19 @@ static LLVMValueRef task_of(struct llvm_writer *w, const struct loop_stmt *s)
 static void call_runtime(struct llvm_writer *w, LLVMValueRef task, LLVMValueRef memory,
                          LLVMValueRef count)
 {
+        enum { COUNT = 3 };             /* It is this parameter. */
         static const char name[] = "dnncc_parallel";
         LLVMTypeRef pointer = llvm_pointer_type(w->context),
                     types[] = { pointer, pointer, llvm.Int32TypeInContext(w->context) },
                     type = llvm.FunctionType(llvm.VoidTypeInContext(w->context), types, 3, 0);
         LLVMValueRef known = llvm.GetNamedFunction(w->module, name);
+        if (!known) {
+                known = llvm.AddFunction(w->module, name, type);
+                llvm_attribute(w, known, COUNT, "signext");
+        }
         LLVMValueRef args[] = { llvm.BuildBitCast(w->at, task, pointer, ""),
                                 llvm.BuildBitCast(w->at, memory, pointer, ""), count };
-        llvm.BuildCall2(w->at, type, known ? known : llvm.AddFunction(w->module, name, type), args,
-                        3, "");
+        llvm.BuildCall2(w->at, type, known, args, COUNT, "");
 }
 
 /* Returns memory for the struct: the function's, so that loops do not take more each time. */
@@ -189,6 +192,6 @@ void llvm_launch(struct llvm_writer *w, const struct loop_stmt *s)
         for (int i = 0; i < count; i++)
                 llvm.BuildStore(at, args[i], member(w, type, memory, i));
         call_runtime(w, task_of(w, s), memory,
-                     llvm.BuildTrunc(at, llvm.BuildSelect(at, is_few, trips, most, ""),
-                                     llvm.Int32TypeInContext(w->context), ""));
+                     llvm_cast(w, llvm.BuildSelect(at, is_few, trips, most, ""), E_INDEX, E_I32,
+                               1));
 }

@@ -12,7 +12,8 @@
 enum llvm_level {
         LLVM_LEVEL_FAST,                /* No passes are run, and instructions are selected one by
                                          * one. */
-        LLVM_LEVEL_BEST                 /* The passes of llvm_module.c are run. */
+        LLVM_LEVEL_BEST,                /* The passes of llvm_module.c are run. */
+        LLVM_LEVEL_OBJECT               /* More are, for a file. */
 };
 
 struct llvm_options {
@@ -26,6 +27,13 @@ struct llvm_options {
  * the arena, verified; NULL after one error. */
 const char *llvm_text(struct arena *arena, const struct loop_program *p, const struct target *t,
                       struct diag *diag);
+
+/* Writes the program with the contract of the C file, all entries, and the header and the weights
+ * that the C would have beside it; header may be NULL. The triple is that of the file, or NULL: the
+ * target's own. Returns false after one error. */
+enum llvm_format { LLVM_FORMAT_TEXT, LLVM_FORMAT_BITCODE, LLVM_FORMAT_OBJECT, LLVM_FORMAT_ASM };
+bool llvm_emit(enum llvm_format format, FILE *out, FILE *header, const struct loop_program *p,
+               const struct print_options *options, const char *triple, struct diag *diag);
 
 struct llvm_jit;                        /* A program that was compiled in this process. */
 /* Compiles the entry at p->at for this processor, which can run code for the target. Constants stay

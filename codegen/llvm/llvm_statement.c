@@ -141,8 +141,8 @@ static void restore(const struct join *j, LLVMValueRef *values)
  * below the end then, or where the end is a number. */
 static bool never_wraps(const struct loop_expr *end, int64_t step)
 {
-        int64_t value;
-        return step == 1 || (loop_is_int(end, &value) && value <= INT64_MAX - step);
+        int64_t value;                  /* Subscripts may have 32 bits. */
+        return step == 1 || (loop_is_int(end, &value) && value <= INT32_MAX - step);
 }
 
 struct llvm_loop llvm_loop(struct llvm_writer *w, LLVMValueRef begin, LLVMValueRef end,
@@ -179,7 +179,7 @@ LLVMBasicBlockRef llvm_loop_end(struct llvm_writer *w, const struct llvm_loop *l
 static void put_for(struct llvm_writer *w, const struct loop_stmt *s)
 {
         if (loop_for_is_grid(s->for_kind)) {
-                llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no grid of blocks");
+                llvm_fail(w, EXIT_UNSUPPORTED, "LLVM's printer has no grid of blocks");
                 return;
         }
         int64_t first, last;
@@ -289,7 +289,7 @@ static void call(struct llvm_writer *w, const struct loop_stmt *s)
         const int count = f->buffer_count + f->scalar_count;
         LLVMValueRef *args = arena_array(w->arena, (size_t)count + 1, sizeof *args);
         if (f->kind == FUNCTION_STREAM) {
-                llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no streams of machines");
+                llvm_fail(w, EXIT_UNSUPPORTED, "LLVM's printer has no streams of machines");
                 return;
         }
         llvm_arguments(w, s, args);
@@ -304,9 +304,10 @@ static void call(struct llvm_writer *w, const struct loop_stmt *s)
 
 static void put_alloc(struct llvm_writer *w, const struct loop_buffer *b)
 {
-        enum { ALIGN = 64 };            /* A cache line, and the widest vector. */
+        enum { LEAST = 8 };
+        const unsigned align = target_has_wide_registers(w->target) ? CACHE_LINE : LEAST;
         if (loop_space_is_shared(b->space)) {
-                llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no shared memory");
+                llvm_fail(w, EXIT_UNSUPPORTED, "LLVM's printer has no shared memory");
                 return;
         }
         if (b->extent > target_stack_bytes(w->target) / element_info[b->element].bytes)
@@ -317,7 +318,7 @@ static void put_alloc(struct llvm_writer *w, const struct loop_buffer *b)
                                           (unsigned)(b->extent ? b->extent : 1));
         llvm.PositionBuilderAtEnd(w->at, w->allocas);
         LLVMValueRef memory = llvm.BuildAlloca(w->at, type, w->named ? b->name : "");
-        llvm.SetAlignment(memory, ALIGN);
+        llvm.SetAlignment(memory, align);
         llvm_set_address(w, b, memory);
         llvm.PositionBuilderAtEnd(w->at, here);
 }
@@ -326,7 +327,7 @@ static void put_declaration(struct llvm_writer *w, const struct loop_stmt *s)
 {
         struct loop_variable *v = s->variable;
         if (v->type.tile)
-                llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no hardware tiles");
+                llvm_fail(w, EXIT_UNSUPPORTED, "LLVM's printer has no hardware tiles");
         else
                 llvm_declare(w, v,
                              s->a ? llvm_expression(w, s->a)
@@ -371,13 +372,18 @@ static void statement(struct llvm_writer *w, const struct loop_stmt *s)
         case STMT_ALLOC: put_alloc(w, s->buffer); break;
         case STMT_PREFETCH: llvm_prefetch(w, s); break;
         case STMT_KEEP: break;          /* A hint to C compilers. */
-        case STMT_IMAGE: llvm_fail(w, EXIT_UNSUPPORTED, "--jit decodes no images"); break;
+        case STMT_IMAGE:
+                llvm_fail(w, EXIT_UNSUPPORTED, "LLVM's printer has no images");
+                break;
         case STMT_TILES:
         case STMT_MULTIPLY:
         case STMT_UNLOAD:
-        case STMT_SCALE: llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no hardware tiles"); break;
+        case STMT_SCALE:
+                llvm_fail(w, EXIT_UNSUPPORTED, "LLVM's printer has no hardware tiles");
+                break;
         default:
-                llvm_fail(w, EXIT_UNSUPPORTED, "--jit has no kernels for grids or machines");
+                llvm_fail(w, EXIT_UNSUPPORTED,
+                          "LLVM's printer has no kernels for grids or machines");
                 break;
         }
 }

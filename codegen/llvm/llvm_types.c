@@ -27,6 +27,8 @@ LLVMTypeRef llvm_element_type(struct llvm_writer *w, enum element e)
                 return llvm.DoubleTypeInContext(w->context);
         if (e == E_BOOL)
                 return llvm.Int1TypeInContext(w->context);
+        if (e == E_INDEX)
+                return llvm.IntTypeInContext(w->context, (unsigned)w->index_bits);
         return llvm.IntTypeInContext(w->context, 8 * (unsigned)element_info[e].bytes);
 }
 
@@ -82,7 +84,7 @@ LLVMValueRef llvm_integer(struct llvm_writer *w, enum element e, int lanes, uint
 
 LLVMValueRef llvm_index(struct llvm_writer *w, int64_t value)
 {
-        return llvm.ConstInt(llvm.Int64TypeInContext(w->context), (uint64_t)value, 0);
+        return llvm.ConstInt(llvm_element_type(w, E_INDEX), (uint64_t)value, 1);
 }
 
 LLVMValueRef llvm_literal(struct llvm_writer *w, enum element e, int lanes, union scalar value)

@@ -31,7 +31,12 @@ struct llvm_writer {
         LLVMContextRef context;
         LLVMModuleRef module;
         LLVMBuilderRef at;              /* What is printed next stands here. */
-        const char *cpu, *features;     /* The target's, in LLVM's words. */
+        /* The machine that code is for, in LLVM's words (llvm_target.c): */
+        const char *triple;             /* It is asked for; NULL: the target's own. */
+        const char *cpu, *features, *abi;
+        const char *intrinsics;         /* The names of its own begin so. */
+        bool is_bare;                   /* It has no operating system. */
+        int index_bits;                 /* Subscripts have so many bits, as addresses have. */
         int threads;                    /* Launches run on so many; 1 or less: they are loops. */
 
         /* The function that is printed: */
@@ -39,6 +44,9 @@ struct llvm_writer {
         int function_number;            /* Slots of other functions are not valid. */
         LLVMBasicBlockRef allocas;      /* This block is its first one. */
         LLVMValueRef buffers;           /* In main: the addresses of buffers. */
+        /* In run: says where a buffer that is no view lies; otherwise NULL. */
+        LLVMValueRef (*place)(struct llvm_writer *w, const struct loop_buffer *b);
+        struct llvm_contract *contract; /* Of an object, or NULL. */
         bool in_place;                  /* A library function is printed where it is called. */
         LLVMValueRef returned;          /* There it gives this value. */
         int strip;                      /* The function's scalars are vectors of so many lanes; 0:
@@ -161,11 +169,20 @@ struct llvm_queued *llvm_queue(struct llvm_writer *w, const void *key, const cha
 /* Begins the function's code, in which `count` scalars of f have the values of its parameters
  * behind those of its buffers; llvm_end finishes it. Returns the first block. */
 LLVMBasicBlockRef llvm_begin(struct llvm_writer *w, const struct llvm_queued *q, int count);
+/* The same of a function that is not in the queue. */
+LLVMBasicBlockRef llvm_open(struct llvm_writer *w, LLVMValueRef function);
 void llvm_end(struct llvm_writer *w, LLVMBasicBlockRef first);
 /* Says of parameters that they are the only way to their buffers, where the IR does. */
 void llvm_no_aliases(struct llvm_writer *w, LLVMValueRef function, const struct loop_function *f);
-/* Prints all kernels, and main of the entry at p->at under the name. */
-void llvm_functions(struct llvm_writer *w, const char *main_name);
+/* Give a function an attribute, at its own place or that of its result or of a parameter; and those
+ * that all functions have. */
+void llvm_attribute(struct llvm_writer *w, LLVMValueRef function, unsigned at, const char *name);
+void llvm_attributes(struct llvm_writer *w, LLVMValueRef function);
+/* Prints what the function prints, and all that is called there. */
+void llvm_functions_of(struct llvm_writer *w, void (*print)(struct llvm_writer *w, void *context),
+                       void *context);
+/* Prints main of the entry at p->at under the name. */
+void llvm_print_main(struct llvm_writer *w, const char *name);
 
 /* ---- modules (llvm_module.c) ---- */
 
@@ -174,8 +191,28 @@ void llvm_functions(struct llvm_writer *w, const char *main_name);
 LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
                           const struct llvm_options *options, bool named,
                           LLVMContextRef *context, LLVMTargetMachineRef *of, struct diag *diag);
-/* Runs the level's passes. */
+/* Runs the level's passes; is_small: code is to be small. */
 bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target *t,
-                   enum llvm_level level, struct diag *diag);
+                   enum llvm_level level, bool is_small, struct diag *diag);
+/* Prints a module for a file, verified, of what the function prints. Returns false after an error;
+ * otherwise llvm_module_free disposes all of it. */
+struct llvm_module {
+        LLVMContextRef context;
+        LLVMModuleRef module;
+        LLVMTargetMachineRef machine;
+        bool is_small;                  /* It is for a machine without an operating system. */
+        const char *abi;                /* LLVM's name of the ABI, or "". */
+};
+bool llvm_module_of(struct llvm_module *m, const struct loop_program *p, const struct target *t,
+                    const char *triple, int threads,
+                    void (*print)(struct llvm_writer *w, void *context), void *context,
+                    struct diag *diag);
+void llvm_module_free(struct llvm_module *m);
+
+/* ---- the machine (llvm_target.c) ---- */
+
+/* Returns the machine that code is for, and notes in the writer what it is called; here: it is this
+ * processor. NULL after an error. */
+LLVMTargetMachineRef llvm_machine(struct llvm_writer *w, enum llvm_level level, bool here);
 
 #endif

@@ -110,6 +110,7 @@ const struct target target_aarch64 = {
         .name = "aarch64",
         .doc = "any 64-bit ARM: NEON",
         .base = &target_generic,
+        .triple = "aarch64-unknown-linux-gnu",
         .engine = &engine_vector,
         .machine = "defined(__aarch64__) && defined(__GNUC__)",
         ARM64_PROCESSOR,

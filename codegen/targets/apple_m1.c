@@ -12,6 +12,8 @@ const struct target target_apple_m1 = {
         .name = "apple-m1",
         .doc = "what aarch64-fp16 has, with four products of vectors a cycle",
         .base = &target_aarch64_fp16,
+        .triple = "arm64-apple-macosx11.0.0",
+        .cpu = "apple-m1",
         .processors = (const struct processor[]){ { "0x61", 8, 0x22, 0x25 }, /* M1, M1 Pro */
                                                   { "0x61", 8, 0x28, 0x29 }, /* M1 Max */
                                                   { 0 } },

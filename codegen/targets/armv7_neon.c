@@ -172,6 +172,7 @@ const struct target target_armv7_neon = {
         .name = "armv7-neon",
         .doc = "32-bit ARM: NEON and VFPv4; denormal numbers are zeros",
         .base = &target_generic,
+        .triple = "armv7-unknown-linux-gnueabihf",
         .engine = &engine_vector,
         .machine = "defined(__ARMEL__) && __ARM_ARCH_PROFILE == 'A' && defined(__ARM_FP) && \\\n"
                    "        (!defined(__clang__) || (defined(__ARM_NEON) && "

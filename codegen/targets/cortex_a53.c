@@ -14,6 +14,7 @@ const struct target target_cortex_a53 = {
         .name = "cortex-a53",
         .doc = "what aarch64 has, in order, with half a load a cycle",
         .base = &target_aarch64,
+        .cpu = "cortex-a53",
         .processors = (const struct processor[]){ { "0x41", 8, 0xd03, 0xd03 }, { 0 } },
         .l1_bytes = 32768,
         .l1_way_bytes = 8192,

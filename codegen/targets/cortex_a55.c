@@ -12,6 +12,7 @@ const struct target target_cortex_a55 = {
         .name = "cortex-a55",
         .doc = "what aarch64-dotprod has, in order, with half a load a cycle",
         .base = &target_aarch64_dotprod,
+        .cpu = "cortex-a55",
         .processors = (const struct processor[]){
                 { "0x41", 8, 0xd05, 0xd05 },
                 { 0 }

@@ -14,6 +14,7 @@ const struct target target_cortex_a72 = {
         .name = "cortex-a72",
         .doc = "what aarch64 has, with one product of floats a cycle",
         .base = &target_aarch64,
+        .cpu = "cortex-a72",
         .processors = (const struct processor[]){ { "0x41", 8, 0xd08, 0xd08 }, { 0 } },
         .l1_bytes = 32768,
         .l1_way_bytes = 16384,

@@ -13,6 +13,7 @@ const struct target target_cortex_a76 = {
         .name = "cortex-a76",
         .doc = "what aarch64-dotprod has, with two products of vectors a cycle",
         .base = &target_aarch64_dotprod,
+        .cpu = "cortex-a76",
         .processors = (const struct processor[]){ { "0x41", 8, 0xd0b, 0xd0b },
                                                   { "0x41", 8, 0xd0e, 0xd0e }, /* A76AE */
                                                   { 0 } },

@@ -57,6 +57,8 @@ const struct target target_cortex_m0 = {
         .name = "cortex-m0",
         .doc = "Cortex-M0, M0+: few registers, no floats",
         .base = &target_generic,
+        .triple = "thumbv6m-none-eabi",
+        .cpu = "cortex-m0",
         FIRMWARE,
         /* What is moved out of loops takes registers: 1.3 % fewer instructions of resnet8_int8,
          * 1.4 % more of dscnn_kws_int8. */

@@ -26,6 +26,8 @@ const struct target target_cortex_m3 = {
         .name = "cortex-m3",
         .doc = "Cortex-M3: products one by one, no floats",
         .base = &target_generic,
+        .triple = "thumbv7m-none-eabi",
+        .cpu = "cortex-m3",
         FIRMWARE,
         .gcc_optimize = FIRMWARE_GCC_SINGLE FIRMWARE_GCC_THUMB,
         .vector_registers = 12,

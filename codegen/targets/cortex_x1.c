@@ -12,6 +12,7 @@ const struct target target_cortex_x1 = {
         .name = "cortex-x1",
         .doc = "what aarch64-dotprod has, with four products of vectors a cycle",
         .base = &target_aarch64_dotprod,
+        .cpu = "cortex-x1",
         .processors = (const struct processor[]){ { "0x41", 8, 0xd44, 0xd44 },
                                                   { "0x41", 8, 0xd4c, 0xd4c }, /* X1C */
                                                   { 0 } },

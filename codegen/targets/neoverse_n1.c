@@ -9,6 +9,7 @@ const struct target target_neoverse_n1 = {
         .name = "neoverse-n1",
         .doc = "what cortex-a76 has, and a larger second cache",
         .base = &target_cortex_a76,
+        .cpu = "neoverse-n1",
         .processors = (const struct processor[]){
                 { "0x41", 8, 0xd0c, 0xd0c },
                 { 0 }

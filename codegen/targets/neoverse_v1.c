@@ -12,6 +12,7 @@ const struct target target_neoverse_v1 = {
         .name = "neoverse-v1",
         .doc = "what aarch64-i8mm has, with four products of vectors a cycle",
         .base = &target_aarch64_i8mm,
+        .cpu = "neoverse-v1",
         .processors = (const struct processor[]){ { "0x41", 8, 0xd40, 0xd40 }, { 0 } },
         .l1_bytes = 65536,
         .l1_way_bytes = 16384,

@@ -23,6 +23,7 @@ const struct target target_riscv32 = {
         .name = "riscv32",
         .doc = "32-bit RISC-V with products (rv32im), no floats",
         .base = &target_generic,
+        .triple = "riscv32-unknown-none-elf",
         FIRMWARE,
         .gcc_optimize = FIRMWARE_GCC_SINGLE,
         .vector_registers = 20,

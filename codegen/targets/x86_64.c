@@ -269,6 +269,7 @@ const struct target target_x86_64 = {
         .name = "x86-64",
         .doc = "any 64-bit x86: SSE2",
         .base = &target_generic,
+        .triple = "x86_64-unknown-linux-gnu",
         .engine = &engine_vector,
         .vector_bytes = 16,
         .vector_registers = 16,

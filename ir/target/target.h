@@ -134,6 +134,13 @@ struct target {
                                          * has other words, for the target itself. */
         const char *cpu;                /* LLVM has this name for the processor that code is
                                          * scheduled for; NULL: the base's, or any. */
+        const char *triple;             /* Objects are for this one, in LLVM's words, where no other
+                                         * is asked for; NULL: the base's. generic has none. */
+        const char *features;           /* LLVM has these words for the instructions, separated by
+                                         * commas, where they are not those of `attribute`; NULL:
+                                         * the base's, or none. */
+        const char *abi;                /* LLVM has this name for how functions are called, where
+                                         * the triple does not say it; NULL: the base's. */
         const struct multiply *multiplies;        /* These are its own, best first; they end with a
                                                    * row without name, and the base's follow. */
         const struct tile_shapes *tile_shapes; /* The shapes are set where multiplies have hardware
@@ -189,6 +196,9 @@ TARGET_FIELD(int64_t, l2_bytes)
 TARGET_FIELD(int, line_bytes)
 TARGET_FIELD(const char *, attribute)
 TARGET_FIELD(const char *, cpu)
+TARGET_FIELD(const char *, triple)
+TARGET_FIELD(const char *, features)
+TARGET_FIELD(const char *, abi)
 TARGET_FIELD(const struct tile_shapes *, tile_shapes)
 TARGET_FIELD(const struct machine *, accelerator)
 TARGET_FIELD(const struct overlay *, commands)

@@ -234,11 +234,12 @@ def write_ports(folder, report, sets):
 
 # ---- the board: build, run, measure ----
 
-def build(board, folder, flags):
-    """folder/model.o, folder/program"""
+def build(board, folder, flags, compiled=False):
+    """folder/model.o, which may be compiled already, and folder/program"""
     cc = [board.cc[0], *board.flags.split()]
     bare = ["-ffreestanding"] if board.kind == "riscv" else []
-    done([*cc, *COMPILE.split(), *bare, "-fstack-usage", "-fcallgraph-info=su", *flags, "-c", "model.c", "-o", "model.o"], board.cc[0], cwd=folder)
+    if not compiled:
+        done([*cc, *COMPILE.split(), *bare, "-fstack-usage", "-fcallgraph-info=su", *flags, "-c", "model.c", "-o", "model.o"], board.cc[0], cwd=folder)
     harness = [*cc, "-std=c11", "-O2", "-ffreestanding", "-fno-tree-loop-distribute-patterns", "-ffunction-sections", f"-I{folder}", f"-I{HERE}",
                HERE / "main.c", HERE / f"{board.kind}.c", folder / "model.o", "-o", folder / "program"]
     if board.kind == "hosted":
@@ -315,8 +316,8 @@ def execute(board, folder):
     return functions, functions.pop("[most]"), int(re.search(r"stack (\d+)", said)[1])
 
 
-def measure(name, board_name, target, options=(), flags=()):
-    """flags: of the C compiler, for model.c"""
+def measure(name, board_name, target, options=(), flags=(), emit=()):
+    """flags: of the C compiler, for model.c; emit: options by which dnncc makes the object, without a C compiler"""
     board, model = BOARDS[board_name], model_path(name)
     row = Row(model.parent.name if model.name == "model.onnx" else model.stem, board_name, target, " ".join(options))
     big = "mips" in board.cc[0] or "s390x" in board.cc[0]
@@ -337,12 +338,14 @@ def measure(name, board_name, target, options=(), flags=()):
                 (folder / str(k)).mkdir()
                 for i, array in enumerate(arrays):
                     (folder / str(k) / f"input_{i}.bin").write_bytes(array.astype(array.dtype.newbyteorder(order)).tobytes())
-            build(board, folder, flags)
+            if emit:
+                done([dnncc.DNNCC, model, f"--target={target}", *bindings(model), *options, "--no-descriptor", "--name=model", "-q", "-o", folder / "model.o", *emit], "dnncc")
+            build(board, folder, flags, compiled=bool(emit))
             row.workspace, row.sets = report["workspace"], len(sets)
             row.text, row.constants = sizes(board, folder)
             row.functions, row.longest, painted = execute(board, folder)
             bound, row.code = stated((folder / "model.h").read_text())
-            row.stack = (painted, deepest(folder), bound if board.kind != "hosted" else 0)
+            row.stack = (painted, 0 if emit else deepest(folder), bound if board.kind != "hosted" and not emit else 0)
             if row.stack[2] and max(row.stack[:2]) > row.stack[2] and not board.vectorizes:
                 raise Failed(f"the stack takes {painted} bytes ({row.stack[1]} by -fstack-usage), the header says {bound}")
             row.instructions = sum(row.functions.values()) if board.kind != "hosted" else 0

@@ -119,7 +119,8 @@ IMAGE = ROOT / "build" / "libdnncc_image.so"
 
 def image_flags(folder):
     """what links generated code that decodes images; a test of such code is skipped where the library is not built (packages.sh image)"""
-    if "dnncc_image_decode" not in (pathlib.Path(folder) / "model.c").read_text(errors="replace"):
+    source = pathlib.Path(folder) / "model.c"
+    if not source.exists() or "dnncc_image_decode" not in source.read_text(errors="replace"):
         return []
     if not IMAGE.exists():
         import pytest
@@ -131,17 +132,23 @@ def build_host(folder, flags=(), cc=CC, timeout=600, emulator=None):
     """Compiles folder/model.c strictly and links it with test/host.c; returns the program. emulator: for another machine
     (processor.emulator); the program runs here all the same."""
     folder = pathlib.Path(folder)
+    compiler = [*(emulator.cc if emulator else cc).split(), *STRICT, *flags, *(["-static"] if emulator else [])]
+    done = run([*compiler, *headers(folder / "model.c", compiler), f"-I{folder}", "-c", folder / "model.c", "-o", folder / "model.o"], timeout=timeout)
+    assert done.returncode == 0, done.stderr[:4000]
+    return link_host(folder, flags, cc, timeout, emulator)
+
+
+def link_host(folder, flags=(), cc=CC, timeout=600, emulator=None):
+    """Links folder/model.o with test/host.c, as build_host does."""
+    folder = pathlib.Path(folder)
     program = folder / "host"
     if emulator:
-        real = build_host(folder, [*flags, "-static"], emulator.cc, timeout).rename(folder / "host.emulated")
+        real = link_host(folder, [*flags, "-static"], emulator.cc, timeout).rename(folder / "host.emulated")
         program.write_text(f'#!/bin/sh\nexec {" ".join(emulator.run)} {real} "$@"\n')
         program.chmod(0o755)
         return program
-    compiler = [*cc.split(), *STRICT, *flags]
-    for command in ([*compiler, *headers(folder / "model.c", compiler), f"-I{folder}", "-c", folder / "model.c", "-o", folder / "model.o"],
-                    [*cc.split(), *flags, *link_flags(cc), host_object(flags, cc), folder / "model.o", *image_flags(folder), "-o", program]):
-        done = run(command, timeout=timeout)
-        assert done.returncode == 0, done.stderr[:4000]
+    done = run([*cc.split(), *flags, *link_flags(cc), host_object(flags, cc), folder / "model.o", *image_flags(folder), "-o", program], timeout=timeout)
+    assert done.returncode == 0, done.stderr[:4000]
     return program
 
 
