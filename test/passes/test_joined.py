@@ -180,14 +180,3 @@ def test_choice(tmp_path):
     assert contractions(few, "--target=generic") == 2
     some = heads(tmp_path / "some.dnn", [3, 64, 12])                # the second one is none that saves
     assert contractions(some, v4) == 2
-
-
-def test_part_that_is_read_alone(tmp_path):
-    """of outputs that nobody reads none is computed, though the part that is read is no whole panel"""
-    w = "[" + ", ".join(["0.5"] * (24 * 128)) + "]"
-    path = tmp_path / "part.dnn"
-    path.write_text('dnn 1\nmodule "m"\nfunc @main(%x "x": <12 x 24 x f32>) -> ("y") {\n'
-                    f"  %0 = dot(%x, <24 x 128 x f32> {w}) contract_a=[1] contract_b=[0] : <12 x 128 x f32>\n"
-                    "  %1 = slice(%0, <2 x i64> [0, 0], <2 x i64> [1, 1]) : <12 x 20 x f32>\n  yield(%1)\n}\n")
-    done = dnncc.run([dnncc.DNNCC, path, "--target=x86-64-v4", "--emit=ir", "-o", "-"])
-    assert done.returncode == 0 and "outputs=20 " in done.stdout, done.stdout[-2000:]
