@@ -21,6 +21,8 @@ def test_golden(path):
     first = path.read_text().splitlines()[0]
     assert first.startswith("; run: ")
     done = dnncc.run([dnncc.DNNCC, path, *first[len("; run: "):].split(), "-o", "-", "--name=model"])
+    if "--emit=llvm" in first and (done.returncode == dnncc.UNSUPPORTED or "(ptr " in done.stdout):
+        pytest.skip("no LLVM, or a later one, whose text has other pointers")
     assert done.returncode == 0, done.stderr
     expected = path.with_suffix(".expected")
     if os.environ.get("BLESS"):
