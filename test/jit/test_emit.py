@@ -25,6 +25,8 @@ LINUX = {"x86_64": None, "aarch64": ("aarch64-linux-gnu-gcc", "qemu-aarch64 -cpu
 TRIPLES = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "armv7": "armv7-linux-gnueabihf", "riscv64": "riscv64-linux-gnu", "i686": "i686-linux-gnu",
            "s390x": "s390x-linux-gnu"}
 ELSEWHERE = ["aarch64", "aarch64-dotprod", "aarch64-fp16", "aarch64-i8mm", "cortex-a53", "neoverse-v1", "armv7-neon", "riscv64"]
+TILED = ["aarch64-i8mm", "neoverse-v1"]
+QUANTIZED = ["resnet8_int8", "micro_kws_qoperator"]
 TOOLS = pathlib.Path("/usr/lib/llvm-14/bin")
 
 
@@ -117,6 +119,10 @@ def test_this_processor(name, target, tmp_path):
 @pytest.mark.sample(8)
 def test_other_processors(name, target, tmp_path):
     model, inputs = model_inputs(name)
+    if target in TILED and name in QUANTIZED:           # their products are of tiles, for which LLVM is told nothing yet
+        done = emit(model, tmp_path, f"--target={target}")
+        assert done.returncode == dnncc.UNSUPPORTED and "no hardware tiles" in done.stderr
+        return
     check(model, inputs, tmp_path, f"--target={target}", kind=kind_of(target))
 
 
