@@ -33,7 +33,9 @@ $(B)/obj/codegen/llvm/%.o: INC += -isystem $(LLVM)
 LIBS += -ldl -lpthread
 JITTED := $(B)/obj/runtime/threads.o        # what code in this process calls
 JIT := $(B)/libdnncc_jit.a
-all: $(JIT)
+all: $(JIT) $(B)/libdnncc_jit.so
+PIC := -fPIC -fno-semantic-interposition    # for the latter; in a program the linker leaves none of it
+COMPILED := $(B)/obj/.pic                   # objects are older than this where they were compiled without
 else
 SOURCES := $(filter-out codegen/llvm/%,$(SOURCES)) codegen/llvm/llvm_absent.c
 endif
@@ -157,6 +159,10 @@ $(B)/libdnncc_jit.a: $(filter-out $(JITTED),$(OBJECTS))
 	@objcopy $(addprefix --keep-global-symbol=dnncc_,load load_memory describe run free) $(B)/jit.o
 	@rm -f $@
 	@$(AR) rcs $@ $(B)/jit.o
+# the same for Python, which loads libdnncc_runtime.so for all models
+$(B)/libdnncc_jit.so: $(B)/libdnncc_jit.a $(B)/libdnncc_runtime.so
+	$(call say,LD,$@)
+	$(Q)$(CC) $(CFLAGS) -shared -Wl,-rpath,'$$ORIGIN' -o $@ $(B)/jit.o -L$(B) $(LDFLAGS) -ldnncc_runtime $(LIBS)
 
 # one file that needs no library of the system that it runs on, and loads none: LLVM is not for it
 static: $(B)/dnncc-static
@@ -168,14 +174,17 @@ $(B)/libdnncc.a: $(OBJECTS)
 	@rm -f $@
 	@$(AR) rcs $@ $^
 
-$(B)/obj/%.o: %.c | $(GENERATED) $(B)/obj/.folders
+$(B)/obj/%.o: %.c $(COMPILED) | $(GENERATED) $(B)/obj/.folders
 	$(call say,CC,$<)
-	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(PIC) $(INC) -MMD -MP -c -o $@ $<
 
-$(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.c | $(B)/obj/.folders
+$(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.c $(COMPILED) | $(B)/obj/.folders
 	$(call say,CC,$<)
-	$(Q)$(CC) $(STD) $(CFLAGS) $(INC) -w -c -o $@ $<
+	$(Q)$(CC) $(STD) $(CFLAGS) $(PIC) $(INC) -w -c -o $@ $<
 
+$(B)/obj/.pic:
+	@mkdir -p $(@D)
+	@touch $@
 $(B)/obj/.folders: Makefile                # which names the rooms
 	@mkdir -p $(sort $(dir $(OBJECTS))) $(B)/obj/runtime
 	@touch $@

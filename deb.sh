@@ -46,7 +46,7 @@ Architecture: $(dpkg --print-architecture)
 Maintainer: $who
 Installed-Size: $(du -sk --apparent-size "$root/usr" | cut -f1)
 Depends: $depends
-Suggests: gcc-arm-none-eabi, qemu-system-arm
+Suggests: gcc-arm-none-eabi, qemu-system-arm, libllvm14
 Section: devel
 Priority: optional
 Description: ahead-of-time compiler of neural networks to C

@@ -13,7 +13,7 @@ import sys
 import warnings
 from typing import Any
 
-from . import _model, _tool
+from . import _jit, _model, _tool
 from ._cache import Cache
 from ._error import ArgumentError, Error
 from ._files import folder_for
@@ -269,10 +269,12 @@ def compile(model: Any, example: Any, cache: bool, options: dict[str, Any]) -> _
 
 def compile_source(source: Source, cache: bool, options: dict[str, Any]) -> _model.Model:
     origin = Origin(source, options)
+    if options.get("cc") in _jit.WAYS:
+        return _jit.compile_here(origin)
     words = find_nvcc(options.get("cc")) if origin.architecture() else find_compiler(options.get("cc"))
     if words is None:
         from ._interpret import interpret
-        return interpret(origin)
+        return _jit.compile_where_it_can(origin) or interpret(origin)
     if not cache:
         return build_alone(origin, words)
     folder, found = build_cached(origin, words, _tool.looks_inside(options))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Without a C compiler: dnncc's own interpreter runs the model, a process for each call. The results are those of the C
-for the same target, to the bit; they take long."""
+"""Without a C compiler, and without LLVM (_jit.py): dnncc's own interpreter runs the model, a process for each call. The results
+are those of the C for the same target, to the bit; they take long."""
 import json
 import os
 import warnings
@@ -20,7 +20,8 @@ def say():
     """once"""
     global said
     if not said:
-        warnings.warn("there is no C compiler (cc, gcc, clang, or $CC): models run in dnncc's interpreter, which is slow", stacklevel=5)
+        warnings.warn("there is no C compiler (cc, gcc, clang, or $CC), and LLVM is missing or does not run the model (docs/jit.md): "
+                      "it runs in dnncc's interpreter, which is slow", stacklevel=5)
     said = True
 
 

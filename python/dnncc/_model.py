@@ -88,14 +88,10 @@ class Library:
         least = {ABI: Description, ABI_STATE: DescriptionOfState}.get(d.abi)
         if least is None or d.struct_size < ctypes.sizeof(least):
             raise Error(4, f"{path} is of another version of dnncc's interface")
-        self.name, self.function = d.name.decode(), RUN(d.run)
+        self.function = RUN(d.run)
         self.begin(library)
-        self.inputs, self.outputs = self.make_ports(d.inputs, d.input_count), self.make_ports(d.outputs, d.output_count)
-        self.regions = [(r.name.decode(), r.size, r.align, r.kind) for r in d.regions[:d.region_count]]
+        self.describe(d)
         self.weights = self.map_weights(path, weights)
-        self.lanes = []                 # that no run is in
-        self.texts = any(isinstance(port, TextPort) for port in (*self.inputs, *self.outputs))
-        self.extent_count = d.extent_count
         self.members = {}               # of state: name -> (offset, bytes, port)
         self.lengths = []               # those among them that tensors' extents are made of
         if d.abi == ABI_STATE:
@@ -106,6 +102,18 @@ class Library:
                 self.members[port.name] = s.offset, s.bytes, port, held
                 if s.next is None:
                     self.lengths.append(port.name)
+        self.learn_extents(d)
+
+    def describe(self, d):
+        self.name = d.name.decode()
+        self.inputs, self.outputs = self.make_ports(d.inputs, d.input_count), self.make_ports(d.outputs, d.output_count)
+        self.regions = [(r.name.decode(), r.size, r.align, r.kind) for r in d.regions[:d.region_count]]
+        self.lanes = []                 # that no run is in
+        self.texts = any(isinstance(port, TextPort) for port in (*self.inputs, *self.outputs))
+
+    def learn_extents(self, d):
+        """of calls: how many there are, and which of them a run counts"""
+        self.extent_count = d.extent_count
         counted = counted_names(self.inputs, self.outputs) if d.extent_count else []
         self.counted = [name for name in counted if name not in self.lengths]
 
@@ -522,7 +530,7 @@ class Model:
 
     def _save_library(self, path):
         if not self._files:
-            raise Error(2, "there is no library: the model runs in the interpreter")
+            raise Error(2, "there is no library file: no C compiler made this model")
         for suffix, found in self._files.items():
             copy_whole(found, os.path.splitext(path)[0] + suffix)
 
