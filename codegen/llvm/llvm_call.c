@@ -18,7 +18,7 @@ enum {
 
 enum dot_form {
         NO_DOT, SUM_X_W, SUM_W_X, X_W_SUM, ADDED, SHORT_X_W, SHORT_W_X,
-        BYTES_X_W, BYTES_W_X, BF16_X_W, F16_X_W, SPREAD, TWICE
+        BYTES_X_W, BYTES_W_X, BF16_X_W, F16_X_W, SPREAD, TWICE, ACROSS
 };
 struct known_call {
         const char *function;
@@ -136,6 +136,14 @@ static LLVMValueRef twice(struct llvm_writer *w, const struct known_call *k, LLV
         return llvm_intrinsic(w, k->intrinsic, NULL, 0, second, 3);
 }
 
+static LLVMValueRef across(struct llvm_writer *w, const struct known_call *k, LLVMValueRef *args)
+{
+        LLVMTypeRef type = llvm.TypeOf(args[1]);
+        LLVMValueRef no = llvm.ConstInt(llvm_integer_type(w, 32, 1), 0, 0),
+                     all[] = { no, no, no, args[0], args[1], args[2] };
+        return llvm_intrinsic(w, k->intrinsic, &type, 1, all, 6);
+}
+
 static LLVMValueRef dot(struct llvm_writer *w, const struct known_call *k, LLVMValueRef *args)
 {
         LLVMValueRef sum = args[0], x = args[1], y = args[2];
@@ -164,6 +172,7 @@ static LLVMValueRef dot(struct llvm_writer *w, const struct known_call *k, LLVMV
                               doubled(w, x, k->lanes), doubled(w, y, k->lanes));
         case SPREAD: return spread(w, k, sum);
         case TWICE: return twice(w, k, args);
+        case ACROSS: return across(w, k, args);
         default: return llvm_intrinsic(w, k->intrinsic, NULL, 0, (LLVMValueRef[]){ sum, x, y }, 3);
         }
 }

@@ -94,7 +94,7 @@ static LLVMValueRef fma_of(struct llvm_writer *w, const struct loop_expr *e)
         LLVMValueRef args[3];
         for (int i = 0; i < 3; i++)
                 args[i] = llvm_expression(w, e->args[i]);
-        if (!target_has_fma(w->target))
+        if (!target_has_fma(lanes > 1 ? target_widest(w->target) : w->target))
                 return llvm_call_library(w, t == E_F32 ? "fma_f32" : "fma_f64", t, lanes, args, 3);
         LLVMTypeRef type = llvm_type(w, e->type);
         return llvm_intrinsic(w, "llvm.fma", &type, 1, args, 3);

@@ -111,11 +111,12 @@ LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
 #define LEAST "early-cse<memssa>,simplifycfg"
 static const char *passes_for(const struct target *t, enum llvm_level level, bool is_small)
 {
-        const bool has_vectors = target_vector_bytes(t) > 0;
-        if (level == LLVM_LEVEL_OBJECT && is_small)
-                return "default<Os>";
-        if (level == LLVM_LEVEL_OBJECT)
-                return has_vectors ? "function(" LEAST "),constmerge,globaldce" : "default<O2>";
+        const bool is_object = level == LLVM_LEVEL_OBJECT,
+                   has_vectors = target_vector_bytes(is_object ? target_widest(t) : t) > 0;
+        if (is_object)
+                return has_vectors ? "function(" LEAST "),constmerge,globaldce"
+                       : is_small  ? "default<Os>"
+                                   : "default<O2>";
         return has_vectors ? "function(" LEAST ")"
                            : "function(" LEAST ",loop-vectorize,instcombine)";
 }

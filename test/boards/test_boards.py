@@ -100,3 +100,20 @@ def test_targets():
     assert boards.target_of("m4", "own") == "cortex-m4" and boards.target_of("rv32f", "own") == "riscv32-f"
     assert [boards.target_of(b, "m4=cortex-m4,m0=generic") for b in ("m4", "m0", "m3", "s390x")] == ["cortex-m4", "generic", "generic", "generic-be"]
     assert boards.target_of("mips", "generic") == "generic-be" and boards.target_of("m55", "generic") == "generic"
+
+
+@pytest.mark.sample(4)
+@pytest.mark.parametrize("model", ["digits", "dscnn_kws_int8", "micro_kws_qdq", "micro_kws_fp32", "resnet8_int8"])
+@pytest.mark.parametrize("board", ["m0", "m3", "m4", "m55", "rv32"])
+def test_objects(board, model):
+    """of LLVM's, --emit=object, linked with the start-up code of the C; measure says where bits differ"""
+    if missing := BOARDS[board].missing():
+        pytest.skip(f"no {', no '.join(missing)}")
+    if not boards.model_path(model).exists():
+        pytest.skip(f"no {model}")
+    target = boards.target_of(board, "own")
+    done = boards.dnncc.run([boards.dnncc.DNNCC, EXAMPLES["digits"], "--target=x86-64", "--emit=llvm", "-q", "-o", "-"])
+    if done.returncode == boards.dnncc.UNSUPPORTED:
+        pytest.skip(f"LLVM is missing: {done.stderr}")
+    row = boards.measure(model, board, target, emit=("--emit=object",))
+    assert not row.failed and row.sets > 0 and row.instructions > 50_000, row
