@@ -26,6 +26,8 @@ endif
 # LLVM= builds without it.
 ifneq ($(filter $(shell uname -m)-%linux-gnu,$(shell $(CC) -dumpmachine 2>/dev/null)),)
 LLVM ?= $(firstword $(foreach v,14 15 16 19,$(wildcard /usr/lib/llvm-$v/include)) $(shell llvm-config --includedir 2>/dev/null))
+COST := $(B)/libdnncc_cost.a
+all: $(COST)
 endif
 ifneq ($(and $(LLVM),$(wildcard $(LLVM)/llvm-c/LLJIT.h)),)
 SOURCES := $(filter-out codegen/llvm/llvm_absent.c,$(SOURCES))
@@ -153,12 +155,17 @@ $(B)/libdnncc_vta.a $(B)/libdnncc_unified.a:
 
 # The compiler in a library, for programs that load models (runtime/dnncc_jit.h): one object, whose names but those of the header are its own.
 # Threads are those of libdnncc_runtime, which generated code in the program shares.
-$(B)/libdnncc_jit.a: $(filter-out $(JITTED),$(OBJECTS))
+$(B)/libdnncc_jit.a: $(filter-out $(JITTED) %/cost_library.o,$(OBJECTS))
+$(B)/libdnncc_jit.a: NAMES := load load_memory describe run free
+# ... or what models cost (runtime/dnncc_cost.h): nothing that runs one is in it
+$(B)/libdnncc_cost.a: $(filter-out $(JITTED) %/jit_library.o $(B)/obj/codegen/llvm/%,$(OBJECTS)) $(B)/obj/codegen/llvm/llvm_absent.o
+$(B)/libdnncc_cost.a: NAMES := cost cost_memory cost_free
+$(B)/libdnncc_jit.a $(B)/libdnncc_cost.a: $(B)/libdnncc_%.a:
 	$(call say,AR,$@)
-	@$(CC) -r -nostdlib -o $(B)/jit.o $^
-	@objcopy $(addprefix --keep-global-symbol=dnncc_,load load_memory describe run free) $(B)/jit.o
+	@$(CC) -r -nostdlib -o $(B)/$*.o $^
+	@objcopy $(addprefix --keep-global-symbol=dnncc_,$(NAMES)) $(B)/$*.o
 	@rm -f $@
-	@$(AR) rcs $@ $(B)/jit.o
+	@$(AR) rcs $@ $(B)/$*.o
 # the same for Python, which loads libdnncc_runtime.so for all models
 $(B)/libdnncc_jit.so: $(B)/libdnncc_jit.a $(B)/libdnncc_runtime.so
 	$(call say,LD,$@)
@@ -245,7 +252,7 @@ $(B)/libdnncc_image.so: runtime/image.c runtime/dnncc_image.h
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) $(IMAGE_INC) -fPIC -shared -o $@ runtime/image.c $(LDFLAGS) $(IMAGE_LIBS)
 # what names the version or the place
 FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
-$(B)/dnncc-runtime.pc $(B)/dnncc-jit.pc: $(B)/%.pc: runtime/%.pc.in FORCE
+$(B)/dnncc-runtime.pc $(B)/dnncc-jit.pc $(B)/dnncc-cost.pc: $(B)/%.pc: runtime/%.pc.in FORCE
 	@$(FILL)
 $(B)/dnncc-config-version.cmake: cmake/dnncc-config-version.cmake.in FORCE
 	@$(FILL)
@@ -257,6 +264,7 @@ EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h runtime/dnncc.hpp>include/dnncc.hpp $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
          $(foreach m,vta unified,runtime/dnncc_$m.h>include/dnncc_$m.h $(B)/libdnncc_$m.a>lib/libdnncc_$m.a) \
          $(if $(IMAGE),runtime/dnncc_image.h>include/dnncc_image.h $(B)/libdnncc_image.a>lib/libdnncc_image.a) \
+         $(if $(COST),runtime/dnncc_cost.h>include/dnncc_cost.h $(B)/libdnncc_cost.a>lib/libdnncc_cost.a $(B)/dnncc-cost.pc>lib/pkgconfig/dnncc-cost.pc) \
          $(if $(JIT),runtime/dnncc_jit.h>include/dnncc_jit.h $(B)/libdnncc_jit.a>lib/libdnncc_jit.a $(B)/dnncc-jit.pc>lib/pkgconfig/dnncc-jit.pc) \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \
          cmake/dnncc-config.cmake>lib/cmake/dnncc/dnncc-config.cmake \

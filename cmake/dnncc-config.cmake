@@ -18,7 +18,7 @@
 #
 # Targets: dnncc::dnncc, the program; it runs on this machine, whatever the build is for. dnncc::runtime, threads and weights
 # files; in a cross build it is compiled from source. dnncc::jit, where it was built and no cross build is: models that are loaded
-# while the program runs (dnncc_jit.h).
+# while the program runs (dnncc_jit.h). dnncc::cost likewise: what models cost (dnncc_cost.h).
 # DNNCC_EXECUTABLE names another program.
 
 if(CMAKE_VERSION VERSION_LESS 3.20)
@@ -88,6 +88,15 @@ if(NOT TARGET dnncc::jit AND EXISTS "${_dnncc_prefix}/lib/libdnncc_jit.a" AND NO
     set_target_properties(dnncc::jit PROPERTIES IMPORTED_LOCATION "${_dnncc_prefix}/lib/libdnncc_jit.a"
         INTERFACE_INCLUDE_DIRECTORIES "${_dnncc_prefix}/include")
     set_property(TARGET dnncc::jit PROPERTY INTERFACE_LINK_LIBRARIES dnncc::runtime protobuf-c z m ${CMAKE_DL_LIBS})
+endif()
+
+# ---- the same without: what models cost ----
+
+if(NOT TARGET dnncc::cost AND EXISTS "${_dnncc_prefix}/lib/libdnncc_cost.a" AND NOT CMAKE_CROSSCOMPILING)
+    add_library(dnncc::cost STATIC IMPORTED)
+    set_target_properties(dnncc::cost PROPERTIES IMPORTED_LOCATION "${_dnncc_prefix}/lib/libdnncc_cost.a"
+        INTERFACE_INCLUDE_DIRECTORIES "${_dnncc_prefix}/include")
+    set_property(TARGET dnncc::cost PROPERTY INTERFACE_LINK_LIBRARIES protobuf-c z m pthread)
 endif()
 
 # ---- models ----

@@ -1,22 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* libdnncc_jit: models are compiled and run in the process of a program (runtime/dnncc_jit.h).
- *
- * The compiler is not made for several threads, so one model is loaded at a time. Where memory runs
- * out the compiler ends the process: here it leaves dnncc_load. */
+/* libdnncc_jit: models are compiled and run in the process of a program (runtime/dnncc_jit.h). */
 #include <pthread.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "codegen/extent_text.h"
 #include "codegen/targets.h"
 #include "compiler/jit.h"
+#include "compiler/library.h"
 #include "ir/loop/loop_build.h"
 #include "ir/loop/fail_codes.h"
 #include "ir/tensor/types.h"
 #include "runtime/dnncc_jit.h"
-
-enum { OPTIONS_MOST = 1000 };
 
 struct dnncc_model {
         struct run run;                 /* It has the program, whose constants code reads. */
@@ -28,32 +23,6 @@ struct dnncc_model {
         int own[EXTENTS_MAX];           /* A run's extents have these numbers in the program. */
         struct dnncc_model_1 described;
 };
-
-static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER;
-
-/* ---- errors ---- */
-
-static void say(struct dnncc_error *error, enum exit_code code, const char *text)
-{
-        if (!error)
-                return;
-        error->code = (int)code;
-        snprintf(error->text, sizeof error->text, "%s", text);
-}
-
-/* Says the first error of what the compiler has said: "model.onnx: error: .." and more lines. */
-static void say_first(struct dnncc_error *error, enum exit_code code, char *said)
-{
-        static const char mark[] = "error: ";
-        char *at = said ? strstr(said, mark) : NULL;
-        if (!at) {
-                say(error, code, "the model cannot be loaded");
-                return;
-        }
-        at += sizeof mark - 1;
-        at[strcspn(at, "\n")] = 0;
-        say(error, code, at);
-}
 
 /* ---- what a model is described by ---- */
 
@@ -124,13 +93,18 @@ static int target_here(const struct run *run)
 }
 
 /* Describes and compiles the program that was made. */
-static bool finish(struct dnncc_model *m)
+static bool finish(struct run *run, void *model)
 {
-        struct run *run = &m->run;
+        struct dnncc_model *m = model;
         struct arena *arena = run->arena;
         const int target = target_here(run);
-        const char *obstacle = obstacle_of(run->state.program);
+        const char *obstacle = is_other(&run->options) ? NULL : obstacle_of(run->state.program);
         int in, out;
+        if (is_other(&run->options)) {
+                diag_error(&run->diag, EXIT_USAGE, "options are those that shape code: dnncc "
+                                                   "itself writes, tests and times it");
+                return false;
+        }
         if (obstacle) {
                 diag_error(&run->diag, EXIT_UNSUPPORTED, "%s", obstacle);
                 return false;
@@ -153,93 +127,22 @@ static bool finish(struct dnncc_model *m)
         return m->jit != NULL;
 }
 
-static bool begins(const char *word, const char *with)
-{
-        return !strncmp(word, with, strlen(with));
-}
+static void free_code(void *jit) { llvm_jit_free(jit); }
 
-/* The command line that these options are: those of --jit --run go with them, or there is an error
- * that says so. Returns the number of its words. */
-static int command_line(char *argv[], const char *path, const char *const *options)
+static struct dnncc_model *load(const struct library_model *model, struct dnncc_error *error)
 {
-        static char *const own[] = { "dnncc", "--run=zeros" };
-        int count = 0;
-        bool target = false, jit = false;
-        for (size_t i = 0; i < sizeof own / sizeof *own; i++)
-                argv[count++] = own[i];
-        for (; options && *options && count < OPTIONS_MOST; options++) {
-                target |= begins(*options, "--target");
-                jit |= begins(*options, "--jit");
-                argv[count++] = (char *)(uintptr_t)*options;
-        }
-        if (!target)
-                argv[count++] = "--target=native";
-        if (!jit)
-                argv[count++] = "--jit";
-        argv[count++] = "--";
-        argv[count++] = (char *)(uintptr_t)path;
-        return count;
-}
-
-static bool load(struct dnncc_model *m, const char *path, const void *bytes, size_t length,
-                 const char *const *options, FILE *errors)
-{
-        char *argv[OPTIONS_MOST + 8];
-        const int argc = command_line(argv, path, options);
-        if (!driver_open(&m->run, argc, argv, bytes, length, errors))
-                return false;
-        if (!is_other(&m->run.options))
-                return finish(m);
-        diag_error(&m->run.diag, EXIT_USAGE, "options are those that shape code: dnncc itself "
-                                             "writes, tests and times it");
-        return false;
-}
-
-/* Loads a model where the compiler's ways out lead here. Returns false where it took one: what it
- * had made is lost. */
-static bool load_watched(struct dnncc_model *m, const char *path, const void *bytes, size_t length,
-                         const char *const *options, FILE *errors, volatile bool *fine)
-{
-        jmp_buf out;
-        jmp_buf *const memory = memory_watch(&out), *const extents = dim_watch(&out);
-        const bool is_out = setjmp(out) != 0;
-        if (!is_out)
-                *fine = load(m, path, bytes, length, options, errors);
-        memory_watch(memory);
-        dim_watch(extents);
-        return !is_out;
-}
-
-static struct dnncc_model *load_any(const char *path, const void *bytes, size_t length,
-                                    const char *const *options, struct dnncc_error *error)
-{
-        char *said = NULL;
-        size_t size;
-        volatile bool fine = false;
+        static const char *const first[] = { "--run=zeros", NULL },
+                          *const preset[] = { "--target=native", "--jit", NULL };
         struct dnncc_model *m = calloc(1, sizeof *m);
-        FILE *errors = open_memstream(&said, &size);
-        if (!m || !errors) {
-                say(error, EXIT_BUDGET, "out of memory");
-                free(m);
-                if (errors)
-                        fclose(errors);
-                free(said);
-                return NULL;
+        if (!m) {
+                library_say(error, EXIT_BUDGET, "out of memory");
+        } else if (library_open(&m->run, model, &(struct library_words){ first, preset }, finish,
+                                m, error)) {
+                if (!pthread_mutex_init(&m->running, NULL))
+                        return m;
+                library_say(error, EXIT_BUDGET, "out of memory");
+                library_close(&m->run, free_code, m->jit);
         }
-        pthread_mutex_lock(&loading);
-        const bool whole = load_watched(m, path, bytes, length, options, errors, &fine);
-        fclose(errors);
-        m->run.diag.stream = NULL;
-        if (!whole) {
-                say(error, EXIT_BUDGET, "out of memory, or an extent that only a run knows");
-        } else if (!fine) {
-                say_first(error, m->run.diag.code ? m->run.diag.code : EXIT_INTERNAL, said);
-                driver_close(&m->run);
-        }
-        pthread_mutex_unlock(&loading);
-        free(said);
-        if (fine && whole && !pthread_mutex_init(&m->running, NULL))
-                return m;
         free(m);
         return NULL;
 }
@@ -248,8 +151,8 @@ struct dnncc_model *dnncc_load(const char *path, const char *const *options,
                                struct dnncc_error *error)
 {
         if (path && strcmp(path, "-"))
-                return load_any(path, NULL, 0, options, error);
-        say(error, EXIT_USAGE, "a path is wanted: bytes are for dnncc_load_memory");
+                return load(&(struct library_model){ path, NULL, 0, options }, error);
+        library_say(error, EXIT_USAGE, "a path is wanted: bytes are for dnncc_load_memory");
         return NULL;
 }
 
@@ -257,8 +160,8 @@ struct dnncc_model *dnncc_load_memory(const void *bytes, size_t length, const ch
                                       struct dnncc_error *error)
 {
         if (bytes)
-                return load_any("-", bytes, length, options, error);
-        say(error, EXIT_USAGE, "the model's bytes are NULL");
+                return load(&(struct library_model){ "-", bytes, length, options }, error);
+        library_say(error, EXIT_USAGE, "the model's bytes are NULL");
         return NULL;
 }
 
@@ -272,10 +175,7 @@ void dnncc_free(struct dnncc_model *model)
         if (!model)
                 return;
         pthread_mutex_destroy(&model->running);
-        pthread_mutex_lock(&loading);
-        llvm_jit_free(model->jit);
-        driver_close(&model->run);
-        pthread_mutex_unlock(&loading);
+        library_close(&model->run, free_code, model->jit);
         free(model);
 }
 

@@ -55,10 +55,13 @@ struct dnncc_model_1 {
 
 struct dnncc_model;
 
-/* Says why a model was not loaded. code is what dnncc would exit with: 1 for options that are
- * wrong, 2 for a file that cannot be read, 3 for an invalid model, 4 for what is not supported here
- * (LLVM is missing, say), 5 for limits and memory, 70 for a bug of dnncc's. */
+#ifndef DNNCC_ERROR
+#define DNNCC_ERROR
+/* Says why a model was refused. code is what dnncc would exit with: 1 for options that are wrong, 2
+ * for a file that cannot be read, 3 for an invalid model, 4 for what is not supported, 5 for limits
+ * and memory, 70 for a bug of dnncc's. */
 struct dnncc_error { int code; char text[1000]; };
+#endif
 
 /* Loads an ONNX model, or a text of dnncc's own (.dnn, .loops), from a file or from memory, which
  * need not stay. options are those of the command line that shape code, up to a NULL:
