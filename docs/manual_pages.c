@@ -9,7 +9,8 @@
 #include "ir/loop/loop.h"
 #include "ir/tensor/tensor.h"
 
-/* roff: a leading dot or quote and backslashes mean something */
+/* roff: a leading dot or quote and backslashes mean something. A list of words may be broken behind
+ * each |. */
 static void roff(const char *text)
 {
         for (; *text; text++)
@@ -17,6 +18,8 @@ static void roff(const char *text)
                         fputs("\\-", stdout);
                 else if (*text == '\\')
                         fputs("\\e", stdout);
+                else if (*text == '|')
+                        fputs("|\\:", stdout);
                 else
                         putchar(*text);
 }
@@ -24,7 +27,8 @@ static void roff(const char *text)
 void print_man(void)
 {
         printf(".TH DNNCC 1 \"\" \"dnncc " DNNCC_VERSION
-               "\" \"User Commands\"\n.SH NAME\ndnncc \\- compile a neural network to C\n"
+               "\" \"User Commands\"\n.ad l\n.SH NAME\ndnncc \\- compile a neural network to "
+               "C\n"
                ".SH SYNOPSIS\n.B dnncc\n[\\fIoptions\\fR] \\fIMODEL\\fR\n.SH DESCRIPTION\nCompiles "
                "MODEL (.onnx, .dnn, .loops, or \\- for "
                "standard input) to a C99 source file and its header.\n.SH OPTIONS\n");
