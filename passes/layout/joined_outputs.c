@@ -77,20 +77,28 @@ static bool are_alike(const struct op *a, const struct op *b)
 }
 
 /* Is v, behind operations that move elements, an operand of a product, as heads of attention are?
- * These lie where they are made. */
-static bool is_multiplied(const struct value *v, int depth)
+ * These lie where they are made. *left: so many uses may be looked at; where there are more, it
+ * counts as one. */
+static bool is_multiplied(const struct value *v, int depth, int *left)
 {
         enum { DEPTH_MAX = 6 };
         for (const struct use *u = v->uses; u; u = u->next) {
                 const enum opcode code = u->user->code;
-                if (code == OP_dot ||
+                if (code == OP_dot || !(*left)-- ||
                     (depth < DEPTH_MAX && u->user->result_count == 1 &&
                      (op_info[code].traits & TRAIT_ELEMENTWISE || code == OP_reshape ||
                       code == OP_transpose || code == OP_concat || code == OP_slice) &&
-                     is_multiplied(op_result(u->user), depth + 1)))
+                     is_multiplied(op_result(u->user), depth + 1, left)))
                         return true;
         }
         return false;
+}
+
+static bool is_head(const struct op *op)
+{
+        enum { USES_MOST = 1000 };
+        int left = USES_MOST;
+        return op->code == OP_dot && is_multiplied(op_result(op), 0, &left);
 }
 
 static void find_alike(struct candidates *c, struct op *first)
@@ -105,22 +113,20 @@ static void find_alike(struct candidates *c, struct op *first)
                 for (int k = 0; k < s->count; k++)
                         found |= s->ops[k] == op;
                 if (!found && op->region == first->region && is_candidate(op) &&
-                    are_alike(first, op) &&
-                    !(op->code == OP_dot && is_multiplied(op_result(op), 0)))
+                    are_alike(first, op) && !is_head(op))
                         s->ops[s->count++] = op;
         }
 }
 
-/* Puts the contractions in their order in the region. */
+/* Puts the contractions in their order in the region, which their numbers have. */
 static void sort(struct joined *s)
 {
-        int count = 0;
-        struct op *sorted[JOINED_MOST];
-        for (struct op *op = s->ops[0]->region->first; op && count < s->count; op = op->next)
-                for (int k = 0; k < s->count; k++)
-                        if (s->ops[k] == op)
-                                sorted[count++] = op;
-        memcpy(s->ops, sorted, sizeof sorted);
+        for (int k = 1; k < s->count; k++)
+                for (int i = k; i && s->ops[i]->number < s->ops[i - 1]->number; i--) {
+                        struct op *later = s->ops[i - 1];
+                        s->ops[i - 1] = s->ops[i];
+                        s->ops[i] = later;
+                }
 }
 
 /* ---- predicted time ---- */
@@ -273,7 +279,26 @@ static void put_slices(struct layout *l, const struct joined *s)
         }
 }
 
-/* Joins contractions of the operand of `first`. Returns whether there were any to join. */
+/* Builds one contraction in place of all of s, and slices of it. */
+static void build(struct layout *l, struct joined *s, int steps)
+{
+        struct op *first = s->ops[0], *before = first->previous;
+        for (int k = 0; k < s->count; k++)
+                s->ends[k] = op_result(s->ops[k]);
+        joined_build(l, s, steps);
+        if (s->all)
+                put_slices(l, s);
+        l->failed |= !s->all;
+        if (l->failed)
+                return;
+        for (struct op *op = before ? before->next : first->region->first; op != first;
+             op = op->next)
+                op->number = first->number;     /* They stand in its place. */
+        joined_erase(s);
+}
+
+/* Joins contractions of the operand of `first`, the first one of them in the region. Returns
+ * whether there were any to join. */
 static bool join(struct layout *l, struct op *first)
 {
         struct candidates c;
@@ -286,6 +311,8 @@ static bool join(struct layout *l, struct op *first)
         if (c.all.count < 2 || !c.multiply || c.multiply->channels > 1)
                 return false;
         sort(&c.all);
+        if (c.all.ops[0] != first)      /* They were looked at where the first one is. */
+                return false;
         for (int k = 0; k < c.all.count; k++)
                 c.apart[k] = cycles_apart(l, &c, c.all.ops[k]);
         for (unsigned set = 1; set < 1u << c.all.count; set++) {
@@ -296,25 +323,19 @@ static bool join(struct layout *l, struct op *first)
                 best = s;
                 best_steps = steps;
         }
-        if (most < 0)
-                return false;
-        for (int k = 0; k < best.count; k++)
-                best.ends[k] = op_result(best.ops[k]);
-        joined_build(l, &best, best_steps);
-        if (best.all)
-                put_slices(l, &best);
-        l->failed |= !best.all;
-        if (!l->failed)
-                joined_erase(&best);
-        return !l->failed;
+        if (most >= 0)
+                build(l, &best, best_steps);
+        return most >= 0 && !l->failed;
 }
 
 int layout_join_outputs(struct layout *l, struct region *region)
 {
-        int joined = 0;
+        int joined = 0, number = 0;
         if (target_engine(l->context->target)->layout != LAYOUT_OF_LEAST_COST || l->in_rows ||
             !l->context->limits.joined_percent)
                 return 0;
+        for (struct op *op = region->first; op; op = op->next)
+                op->number = number++;
         for (struct op *op = region->first, *before; op && !l->failed; op = op->next) {
                 for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
                         joined += layout_join_outputs(l, op->regions[i]);

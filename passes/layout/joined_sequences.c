@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: MIT */
+/* Builds one contraction of several, and one sequence of the element-wise operations that follow
+ * all of them alike: constants for each output stand side by side, as the outputs do. */
 #include "passes/layout/joined.h"
 
 #include <string.h>
