@@ -7,22 +7,11 @@
 #include "compiler/report.h"
 #include "runtime/dnncc_cost.h"
 
-/* Is something asked for beside what shapes code? */
-static bool asks_for_more(const struct options *o)
-{
-        return o->info || o->check || o->help || o->short_help || o->version || o->merge.count ||
-               o->passes || o->emit != options_preset.emit;
-}
-
 /* Copies what the run found into memory of the caller's: the cost, its kernels and their texts
  * behind each other. */
 static bool take_cost(struct run *run, void *context)
 {
         struct dnncc_cost **taken = context, *cost;
-        if (asks_for_more(&run->options)) {
-                diag_error(&run->diag, EXIT_USAGE, "options are those that shape code");
-                return false;
-        }
         const struct calls calls = report_calls(run);
         struct call_cost *found = arena_array(run->arena, (size_t)calls.count + 1, sizeof *found);
         size_t texts = 0;

@@ -59,14 +59,6 @@ static const struct dnncc_tensor_1 *describe(struct arena *arena,
         return tensors;
 }
 
-/* Are these options about what dnncc does, and not about what code is? */
-static bool is_other(const struct options *o)
-{
-        return o->bench || o->tests.count || o->output || o->emit != options_preset.emit ||
-               o->cost || o->info || o->check || o->help || o->short_help || o->version ||
-               o->merge.count || o->depfile || o->depfile_name || o->passes;
-}
-
 /* What has no run here yet, or NULL. */
 static const char *obstacle_of(const struct loop_program *p)
 {
@@ -98,13 +90,8 @@ static bool finish(struct run *run, void *model)
         struct dnncc_model *m = model;
         struct arena *arena = run->arena;
         const int target = target_here(run);
-        const char *obstacle = is_other(&run->options) ? NULL : obstacle_of(run->state.program);
+        const char *obstacle = obstacle_of(run->state.program);
         int in, out;
-        if (is_other(&run->options)) {
-                diag_error(&run->diag, EXIT_USAGE, "options are those that shape code: dnncc "
-                                                   "itself writes, tests and times it");
-                return false;
-        }
         if (obstacle) {
                 diag_error(&run->diag, EXIT_UNSUPPORTED, "%s", obstacle);
                 return false;

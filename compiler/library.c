@@ -81,11 +81,23 @@ struct compiling {
         FILE *errors;
 };
 
+/* Are these options about what dnncc itself does, and not about what code is? */
+static bool is_other(const struct options *o)
+{
+        return o->bench || o->tests.count || o->output || o->emit != options_preset.emit ||
+               o->info || o->check || o->help || o->short_help || o->version || o->merge.count ||
+               o->depfile || o->depfile_name || o->passes;
+}
+
 static bool compile(struct compiling *c)
 {
-        return driver_open(c->run, c->argc, c->argv, c->model->bytes, c->model->length,
-                           c->errors) &&
-               c->finish(c->run, c->context);
+        if (!driver_open(c->run, c->argc, c->argv, c->model->bytes, c->model->length, c->errors))
+                return false;
+        if (!is_other(&c->run->options))
+                return c->finish(c->run, c->context);
+        diag_error(&c->run->diag, EXIT_USAGE, "options are those that shape code: dnncc itself "
+                                              "writes, tests and times it");
+        return false;
 }
 
 /* Compiles where the compiler's ways out lead here. Returns false where it took one: what it had

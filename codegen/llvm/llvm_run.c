@@ -33,8 +33,6 @@ bool llvm_tells_extent(const struct llvm_contract *c, int i)
 
 /* ---- the parameters, in their order ---- */
 
-
-
 static void add_type(struct llvm_contract *c, LLVMTypeRef **types, int *count, LLVMTypeRef type)
 {
         ARENA_GROW(c->w->arena, *types, *count);

@@ -169,7 +169,7 @@ struct llvm_queued *llvm_queue(struct llvm_writer *w, const void *key, const cha
 /* Begins the function's code, in which `count` scalars of f have the values of its parameters
  * behind those of its buffers; llvm_end finishes it. Returns the first block. */
 LLVMBasicBlockRef llvm_begin(struct llvm_writer *w, const struct llvm_queued *q, int count);
-/* The same of a function that is not in the queue. */
+/* Begins the code of a function that is not in the queue; llvm_end finishes it, too. */
 LLVMBasicBlockRef llvm_open(struct llvm_writer *w, LLVMValueRef function);
 void llvm_end(struct llvm_writer *w, LLVMBasicBlockRef first);
 /* Says of parameters that they are the only way to their buffers, where the IR does. */
