@@ -17,9 +17,9 @@ ROOMS := base ir $(addprefix ir/,target tensor loop library interp lower) cost s
          $(addprefix engines/,scalar words vector tile grid stream commands) front front/compose front/onnx \
          codegen codegen/targets codegen/llvm codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
-# what POSIX has and Windows has not; two files have another one in their place
+# what POSIX has and Windows has not; three files have another one in their place
 ifneq ($(filter windows w64,$(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))),)
-SOURCES := $(filter-out compiler/process.c base/beneath.c,$(SOURCES)) $(wildcard windows/*.c)
+SOURCES := $(filter-out compiler/process.c base/beneath.c base/private.c,$(SOURCES)) $(wildcard windows/*.c)
 INC += -Iwindows -include windows/posix.h
 endif
 # LLVM's headers, where they are and dnncc is built for this system; dnncc loads the library when it is wanted (codegen/llvm/).
@@ -42,7 +42,7 @@ else
 SOURCES := $(filter-out codegen/llvm/%,$(SOURCES)) codegen/llvm/llvm_absent.c
 endif
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o $(JITTED)
-GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc $(B)/runtime_threads.inc
+GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc $(B)/runtime_threads.inc $(B)/sources.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
@@ -208,6 +208,12 @@ $(B)/library.inc: $(LIBRARY)
 	@mkdir -p $(B)
 	$(call say,TEXT,$@)
 	$(Q)sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$$/\\n"/' $(LIBRARY) > $@
+
+# A digest of all that dnncc is made of, by which --cache knows its own.
+$(B)/sources.inc: Makefile $(foreach r,$(ROOMS) runtime,$(wildcard $(r)/*.c $(r)/*.h $(r)/*.def $(r)/*.loop $(r)/*.proto))
+	@mkdir -p $(B)
+	@cat $^ | { sha256sum 2>/dev/null || shasum -a 256; } | sed 's/^\([0-9a-f]*\).*/"\1"/' > $@
+$(B)/obj/compiler/cache.o: $(B)/sources.inc
 
 # and the page that --report fills in, a string for each line: its parts in the order in which they stand there;
 # and the program that --tune and --bench compile

@@ -12,6 +12,7 @@
 #include "base/suggest.h"
 #include "codegen/machines/machines.h"
 #include "codegen/targets.h"
+#include "compiler/cache.h"
 #include "compiler/calibrate.h"
 #include "compiler/harness.h"
 #include "compiler/jit.h"
@@ -390,11 +391,23 @@ static bool compile_passes(struct run *run, double start, double *weights)
         return remarks_put(run);
 }
 
+/* Compiles the model, or finds what became of it before. */
+static bool compile_or_find(struct run *run, double start, double *weights)
+{
+        bool found;
+        *weights = 0;
+        if (!cache_open(run, &found) || (!found && !compile_passes(run, start, weights)))
+                return false;
+        if (!found)
+                cache_keep(run);
+        return true;
+}
+
 static bool compile_as_asked(struct run *run)
 {
         const struct options *o = &run->options;
         double start = clock_seconds(), weights = 0;
-        if (!compile_passes(run, start, &weights))
+        if (!compile_or_find(run, start, &weights))
                 return false;
         if (writes_ranges(o))
                 return calibrate(run);
@@ -464,6 +477,7 @@ static enum exit_code finish(struct run *run, bool fine)
         outputs_discard(run->outputs);
         report_forget(run, 0);
         compile_forget(run);
+        cache_close(run);
         free(run->bytes);
         enum exit_code code = fine ? EXIT_OK : run->diag.code ? run->diag.code : EXIT_INTERNAL;
         arena_free(run->arena);
@@ -534,7 +548,7 @@ bool driver_open(struct run *run, int argc, char **argv, const void *bytes, size
                 run->given = true;
         }
         return prepare_context(run) && choose_names(run) &&
-               compile_passes(run, clock_seconds(), &weights) && run->state.program &&
+               compile_or_find(run, clock_seconds(), &weights) && run->state.program &&
                check_sizes(run);
 }
 

@@ -12,6 +12,7 @@
 
 struct model_facts;                     /* These two are declared in front/import.h. */
 struct import_definition;
+struct cache;
 
 struct run {
         struct arena *arena;
@@ -32,6 +33,7 @@ struct run {
         bool given;                     /* `bytes` are the caller's model: no file is read. */
         const struct import_definition *definitions;      /* The files of --define, once they are
                                                            * read. */
+        struct cache *cache;            /* It is that of --cache, or NULL (cache.h). */
         bool keeps_bytes;               /* An import leaves `bytes` for the next one. */
         bool quantized;                 /* Layers were quantized before inputs became state. */
         unsigned char *bytes;           /* They are the model's bytes. */

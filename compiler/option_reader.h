@@ -33,7 +33,7 @@ enum option_kind {
 };
 
 /* This says how the head of a generated file states an option (options_canonical). */
-enum option_said { SAID_NOT, SAID_VALUE, SAID_NAMES, SAID_SAFE, SAID_PATH };
+enum option_said { SAID_NOT, SAID_READ, SAID_VALUE, SAID_NAMES, SAID_SAFE, SAID_PATH };
 
 /* This is a word that an option of kind CHOICE takes, and the value that its field gets. */
 struct option_choice {

@@ -325,13 +325,40 @@ static int place_of(const struct option *row)
                                           : 0;
 }
 
+/* Adds the texts of an option as they were given, each with its NUL. */
+static void add_given(struct text *out, const struct options *o, const struct option *row)
+{
+        const void *field = (const char *)o + row->field;
+        const struct list *list = field;
+        const char *text = row->kind == OPTION_TEXT || row->kind == OPTION_PERHAPS
+                                   ? *(const char *const *)field
+                                   : NULL;
+        if (text)
+                text_add_bytes(out, text, strlen(text) + 1);
+        for (int i = 0; row->kind == OPTION_LIST && i < list->count; i++)
+                text_add_bytes(out, list->items[i], strlen(list->items[i]) + 1);
+}
+
+void options_add_identity(struct text *out, const struct options *options)
+{
+        struct arena *arena = arena_new();
+        text_add(out, "%s", options_canonical(arena, options));
+        for (int i = 0; i < ROWS; i++) {
+                if (option_table[i].said == SAID_NOT)
+                        continue;
+                text_add_bytes(out, option_table[i].text, strlen(option_table[i].text) + 1);
+                add_given(out, options, &option_table[i]);
+        }
+        arena_free(arena);
+}
+
 char *options_canonical(struct arena *arena, const struct options *options)
 {
         struct text text = { 0 };
         text_add(&text, "-O%d", options->level);
         for (int place = 0; place < PLACES; place++)
                 for (int i = 0; i < ROWS; i++)
-                        if (option_table[i].said != SAID_NOT && place_of(&option_table[i]) == place)
+                        if (option_table[i].said > SAID_READ && place_of(&option_table[i]) == place)
                                 say(&text, arena, options, &option_table[i]);
         char *copy = arena_string(arena, text.data);
         text_free(&text);

@@ -113,8 +113,12 @@ const struct option *options_row(const char *text, size_t length);
  * that only look inside: the level, values, what is given for names of the model, flags, and free
  * text, each in the table's order. The column `said` of options.def says how: VALUE as it is, NAMES
  * as words of tables ("?" where it is none), SAFE any text (base/text.h), PATH a word of its own or
- * the argument's name in place of a path, NOT not at all. */
+ * the argument's name in place of a path, NOT and READ not at all. */
 char *options_canonical(struct arena *arena, const struct options *options);
+/* Adds all that options say of what is made, with texts and paths as they were given: equal runs
+ * have equal bytes here. These are the rows that are not NOT; READ names a file or folder that is
+ * read, of which the head of a generated file says nothing. */
+void options_add_identity(struct text *out, const struct options *options);
 
 /* ---- options that do not go together (option_conflicts.c) ---- */
 

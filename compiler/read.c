@@ -142,7 +142,7 @@ bool import_onnx(struct run *run, struct model_facts *facts, const char *entry)
 bool read_bytes(struct run *run)
 {
         const char *model = run->options.model;
-        if (run->given)
+        if (run->given || run->bytes)
                 return true;
         if (!file_read(model, run->context.limits.file_bytes, &run->bytes, &run->length,
                        &run->diag))

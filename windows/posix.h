@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* These are what POSIX has and Windows has not, as far as dnncc uses it. The header is included in
  * front of every source there (Makefile), so that these say nothing of it. windows_process.c and
- * windows_beneath.c take the place of compiler/process.c and base/beneath.c. */
+ * windows_beneath.c take the place of compiler/process.c and base/beneath.c, and windows_private.c
+ * that of base/private.c. */
 #ifndef WINDOWS_POSIX_H
 #define WINDOWS_POSIX_H
 

@@ -107,9 +107,14 @@ static bool write_module(FILE *out, const struct llvm_module *m, const struct ta
                 return write_text(out, m->module);
         if (format == LLVM_FORMAT_BITCODE)
                 return write_buffer(out, llvm.WriteBitcodeToMemoryBuffer(m->module));
-        return llvm_optimize(m->module, m->machine, t, LLVM_LEVEL_OBJECT, m->is_small, diag) &&
-               write_code(out, m,
-                          format == LLVM_FORMAT_OBJECT ? LLVMObjectFile : LLVMAssemblyFile, diag);
+        char wrong[256];
+        if (llvm_optimize(m->module, m->machine, t, LLVM_LEVEL_OBJECT, m->is_small, wrong,
+                          sizeof wrong))
+                return write_code(out, m,
+                                  format == LLVM_FORMAT_OBJECT ? LLVMObjectFile : LLVMAssemblyFile,
+                                  diag);
+        diag_error(diag, EXIT_INTERNAL, "%s", wrong);
+        return false;
 }
 
 bool llvm_emit(enum llvm_format format, FILE *out, FILE *header, const struct loop_program *p,

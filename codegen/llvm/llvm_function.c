@@ -63,12 +63,12 @@ static LLVMTypeRef type_of(struct llvm_writer *w, const struct loop_function *f,
         return llvm.FunctionType(result, types, (unsigned)count, 0);
 }
 
-/* A library function's name says the element of its first parameter. In an object no function is
- * called like one of the C library, which LLVM may call. */
+/* A library function's name says the element of its first parameter. Where other modules see names
+ * no function is called like one of the C library, which LLVM may call. */
 static const char *name_of(struct llvm_writer *w, const struct loop_function *f)
 {
-        if (f->kind != FUNCTION_LIBRARY && w->contract)
-                return arena_printf(w->arena, "%s.kernel", f->name);
+        if (f->kind != FUNCTION_LIBRARY && (w->contract || w->units))
+                return arena_printf(w->arena, "%s" LLVM_KERNEL, f->name);
         return f->kind != FUNCTION_LIBRARY || !f->scalar_count
                        ? f->name
                        : arena_printf(w->arena, "%s.%s", f->name,
@@ -160,6 +160,22 @@ static void print(struct llvm_writer *w, const struct llvm_queued *q)
         llvm_end(w, first);
 }
 
+/* What another module has is declared here. */
+static void print_elsewhere(struct llvm_writer *w, const struct llvm_queued *q)
+{
+        (void)w;
+        (void)q;
+}
+
+/* Makes a kernel that modules share one that they all see. */
+static void share_kernel(struct llvm_writer *w, struct llvm_queued *q)
+{
+        const int *unit = map_get(w->units, (const char *)&q->f, sizeof q->f);
+        llvm.SetLinkage(q->is.value, LLVMExternalLinkage);
+        if (*unit != w->unit)
+                q->print = print_elsewhere;
+}
+
 const struct llvm_function *llvm_function(struct llvm_writer *w, struct loop_function *f)
 {
         struct llvm_queued *q = llvm_queued(w, f);
@@ -172,6 +188,8 @@ const struct llvm_function *llvm_function(struct llvm_writer *w, struct loop_fun
         /* Kernels stay functions: inside of one that holds them all, loops run out of registers. */
         if (f->kind == FUNCTION_KERNEL)
                 llvm_attribute(w, q->is.value, (unsigned)LLVMAttributeFunctionIndex, "noinline");
+        if (f->kind == FUNCTION_KERNEL && w->units)
+                share_kernel(w, q);
         llvm_no_aliases(w, q->is.value, f);
         return &q->is;
 }

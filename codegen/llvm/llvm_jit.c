@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a program in this process: its module becomes an object in memory, which LLVM's linker puts
- * into pages that are written first, and executable then. */
+/* Runs a program in this process: its modules become objects in memory (llvm_units.c), which LLVM's
+ * linker puts into pages that are written first, and executable then. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,29 +39,6 @@ static bool report(struct diag *diag, LLVMErrorRef error)
         return false;
 }
 
-/* Returns the object as a buffer of LLVM's, or NULL after an error. */
-static LLVMMemoryBufferRef compile(struct llvm_jit *jit, const struct target *t,
-                                   const struct llvm_options *options, struct diag *diag)
-{
-        LLVMContextRef context;
-        LLVMTargetMachineRef machine;
-        LLVMMemoryBufferRef object = NULL;
-        char *said = NULL;
-        LLVMModuleRef module = llvm_module(jit->p, t, options, false, &context, &machine, diag);
-        if (!module)
-                return NULL;
-        if (llvm_optimize(module, machine, t, options->level, false, diag) &&
-            llvm.TargetMachineEmitToMemoryBuffer(machine, module, LLVMObjectFile, &said, &object)) {
-                diag_error(diag, EXIT_UNSUPPORTED, "--jit: LLVM makes no code: %s", said);
-                llvm.DisposeMessage(said);
-                object = NULL;
-        }
-        llvm.DisposeModule(module);
-        llvm.DisposeTargetMachine(machine);
-        llvm.ContextDispose(context);
-        return object;
-}
-
 /* Gives code the functions of this process that it may call, whatever the program exports: the
  * runtime's. */
 static bool define_runtime(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef library, struct diag *diag)
@@ -77,35 +54,83 @@ static bool define_runtime(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef library, stru
         return report(diag, llvm.OrcJITDylibDefine(library, llvm.OrcAbsoluteSymbols(&symbol, 1)));
 }
 
-/* Links the object, which it takes. Functions of the C library that LLVM calls are this
- * process's. */
-static bool load(struct llvm_jit *jit, LLVMMemoryBufferRef object, struct diag *diag)
+/* Makes the linker, which puts each object into pages of its own and tells GDB of it, as of a
+ * library that is loaded. */
+static LLVMOrcObjectLayerRef new_linker(void *context, LLVMOrcExecutionSessionRef session,
+                                        const char *triple)
+{
+        (void)context;
+        (void)triple;
+        LLVMOrcObjectLayerRef linker =
+                llvm.OrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(session);
+        llvm.OrcRTDyldObjectLinkingLayerRegisterJITEventListener(
+                linker, llvm.CreateGDBRegistrationListener());
+        return linker;
+}
+
+static bool begin_linking(struct llvm_jit *jit, struct diag *diag)
+{
+        LLVMOrcLLJITBuilderRef builder = llvm.OrcCreateLLJITBuilder();
+        llvm.OrcLLJITBuilderSetObjectLinkingLayerCreator(builder, new_linker, NULL);
+        if (report(diag, llvm.OrcCreateLLJIT(&jit->jit, builder)))
+                return true;
+        jit->jit = NULL;
+        return false;
+}
+
+/* Functions of the C library that LLVM calls are this process's. */
+static bool open_process(struct llvm_jit *jit, LLVMOrcJITDylibRef library, struct diag *diag)
+{
+        LLVMOrcDefinitionGeneratorRef process;
+        if (!report(diag, llvm.OrcCreateDynamicLibrarySearchGeneratorForProcess(
+                                  &process, llvm.OrcLLJITGetGlobalPrefix(jit->jit), NULL, NULL)))
+                return false;
+        llvm.OrcJITDylibAddGenerator(library, process);
+        return define_runtime(jit->jit, library, diag);
+}
+
+/* Copies objects, which the linker takes. */
+static LLVMMemoryBufferRef *copy_objects(struct llvm_jit *jit, const struct llvm_objects *objects)
+{
+        LLVMMemoryBufferRef *copies =
+                arena_array(jit->arena, (size_t)objects->count + 1, sizeof *copies);
+        for (int i = 0; i < objects->count; i++)
+                copies[i] = llvm.CreateMemoryBufferWithMemoryRangeCopy(
+                        llvm.GetBufferStart(objects->items[i]),
+                        llvm.GetBufferSize(objects->items[i]), "");
+        return copies;
+}
+
+/* Links objects, which it takes. */
+static bool link_objects(struct llvm_jit *jit, struct llvm_objects *objects, struct diag *diag)
 {
         LLVMOrcJITTargetAddress address = 0;
-        LLVMOrcDefinitionGeneratorRef process;
-        if (!report(diag, llvm.OrcCreateLLJIT(&jit->jit, NULL))) {
-                llvm.DisposeMemoryBuffer(object);
-                jit->jit = NULL;
+        if (!begin_linking(jit, diag))
                 return false;
-        }
         LLVMOrcJITDylibRef library = llvm.OrcLLJITGetMainJITDylib(jit->jit);
-        if (!report(diag, llvm.OrcCreateDynamicLibrarySearchGeneratorForProcess(
-                                  &process, llvm.OrcLLJITGetGlobalPrefix(jit->jit), NULL, NULL))) {
-                llvm.DisposeMemoryBuffer(object);
-                return false;
-        }
-        llvm.OrcJITDylibAddGenerator(library, process);
-        if (!define_runtime(jit->jit, library, diag)) {
-                llvm.DisposeMemoryBuffer(object);
-                return false;
-        }
-        if (!report(diag, llvm.OrcLLJITAddObjectFile(jit->jit, library, object)) ||
-            !report(diag, llvm.OrcLLJITLookup(jit->jit, &address, "dnncc_main")))
+        bool fine = open_process(jit, library, diag);
+        while (objects->count && fine)
+                fine = report(diag, llvm.OrcLLJITAddObjectFile(jit->jit, library,
+                                                               objects->items[--objects->count]));
+        if (!fine || !report(diag, llvm.OrcLLJITLookup(jit->jit, &address, LLVM_MAIN)))
                 return false;
         /* ISO C has no conversion from a number to a function. */
         uintptr_t at = (uintptr_t)address;
         memcpy(&jit->main, &at, sizeof at);
         return true;
+}
+
+static bool load(struct llvm_jit *jit, struct llvm_objects *objects, bool is_mapped,
+                 struct diag *diag)
+{
+        const int count = objects->count;
+        LLVMMemoryBufferRef *copies = is_mapped ? copy_objects(jit, objects) : NULL;
+        const bool fine = link_objects(jit, objects, diag);
+        if (fine && is_mapped)
+                llvm_map_objects(jit->jit, copies, count, diag);
+        for (int i = 0; i < count && is_mapped; i++)
+                llvm.DisposeMemoryBuffer(copies[i]);
+        return fine;
 }
 
 /* ---- memory ---- */
@@ -177,20 +202,65 @@ static bool place_own(struct llvm_jit *jit)
         return !jit->exhausted;
 }
 
+/* ---- objects ---- */
+
+/* Copies what is kept into buffers of LLVM's. Returns whether there is any. */
+static bool find_objects(struct llvm_objects *objects, struct arena *arena,
+                         const struct llvm_store *store, const char *identity)
+{
+        struct llvm_bytes found[LLVM_OBJECTS_MAX];
+        const int count = store->find(store->context, identity, found);
+        objects->items = arena_array(arena, (size_t)count + 1, sizeof *objects->items);
+        for (objects->count = 0; objects->count < count; objects->count++)
+                objects->items[objects->count] = llvm.CreateMemoryBufferWithMemoryRangeCopy(
+                        found[objects->count].bytes, found[objects->count].length, "");
+        return count > 0;
+}
+
+static void keep_objects(const struct llvm_objects *objects, const struct llvm_store *store,
+                         const char *identity)
+{
+        struct llvm_bytes made[LLVM_OBJECTS_MAX];
+        for (int i = 0; i < objects->count; i++)
+                made[i] = (struct llvm_bytes){ llvm.GetBufferStart(objects->items[i]),
+                                               llvm.GetBufferSize(objects->items[i]) };
+        store->keep(store->context, identity, made, objects->count);
+}
+
+/* Finds objects, or makes them. */
+static bool take_objects(struct llvm_jit *jit, struct llvm_objects *objects,
+                         const struct target *t, const struct llvm_options *options,
+                         struct diag *diag)
+{
+        const struct llvm_store *store = options->store;
+        const char *identity = store ? llvm_identity(jit->arena, t, options, diag) : NULL;
+        if (store && !identity)
+                return false;
+        if (store && find_objects(objects, jit->arena, store, identity))
+                return true;
+        if (!llvm_objects(objects, jit->arena, jit->p, t, options, diag))
+                return false;
+        if (store)
+                keep_objects(objects, store, identity);
+        return true;
+}
+
 struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target *t,
                               const struct llvm_options *options, struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct llvm_jit *jit = ARENA_NEW(arena, struct llvm_jit);
         *jit = (struct llvm_jit){ .arena = arena, .p = p, .entry = p->at };
-        LLVMMemoryBufferRef object = compile(jit, t, options, diag);
-        bool fine = object && load(jit, object, diag);
+        struct llvm_objects objects = { 0 };
+        bool fine = llvm_load(diag) && take_objects(jit, &objects, t, options, diag) &&
+                    load(jit, &objects, options->perf_map, diag);
         if (fine && (!fill_constants(jit) || !place_own(jit))) {
                 diag_error(diag, EXIT_BUDGET, "--jit: no memory for constants and workspace");
                 fine = false;
         }
         if (fine)
                 return jit;
+        llvm_objects_free(&objects);
         llvm_jit_free(jit);
         return NULL;
 }

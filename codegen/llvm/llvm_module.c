@@ -76,33 +76,22 @@ bool llvm_module_of(struct llvm_module *m, const struct loop_program *p, const s
         return fine;
 }
 
-static void print_process(struct llvm_writer *w, void *context)
+bool llvm_module(struct llvm_module *m, const struct loop_program *p, const struct target *t,
+                 const struct llvm_options *options, const struct llvm_unit *unit,
+                 struct diag *diag)
 {
-        (void)context;
-        llvm_print_main(w, "dnncc_main");
-}
-
-LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
-                          const struct llvm_options *options, bool named,
-                          LLVMContextRef *context, LLVMTargetMachineRef *of, struct diag *diag)
-{
-        if (!llvm_load(diag))
-                return NULL;
         struct arena *arena = arena_new();
-        struct llvm_module m;
-        struct llvm_writer w = {
-                .arena = arena,
-                .p = p,
-                .target = t,
-                .diag = diag,
-                .named = named,
-                .threads = options->threads,
-        };
-        const bool fine = print_module(&m, &w, options->level, true, print_process, NULL);
+        struct llvm_writer w = { .arena = arena,
+                                 .p = p,
+                                 .target = t,
+                                 .diag = diag,
+                                 .named = unit->named,
+                                 .unit = unit->number,
+                                 .units = unit->units,
+                                 .threads = options->threads };
+        const bool fine = print_module(m, &w, options->level, true, unit->print, unit->context);
         arena_free(arena);
-        *context = m.context;
-        *of = m.machine;
-        return fine ? m.module : NULL;
+        return fine;
 }
 
 /* The least passes that keep run time: docs/measurements/jit.md has what others cost. The printer
@@ -122,7 +111,7 @@ static const char *passes_for(const struct target *t, enum llvm_level level, boo
 }
 
 bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target *t,
-                   enum llvm_level level, bool is_small, struct diag *diag)
+                   enum llvm_level level, bool is_small, char *wrong, size_t size)
 {
         if (level == LLVM_LEVEL_FAST)
                 return true;
@@ -132,26 +121,29 @@ bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const str
         llvm.DisposePassBuilderOptions(options);
         if (error) {
                 char *said = llvm.GetErrorMessage(error);
-                diag_error(diag, EXIT_INTERNAL, "LLVM's passes: %s", said);
+                snprintf(wrong, size, "LLVM's passes: %s", said);
                 llvm.DisposeErrorMessage(said);
         }
         return !error;
 }
 
+static void print_process(struct llvm_writer *w, void *context)
+{
+        (void)context;
+        llvm_print_main(w, LLVM_MAIN);
+}
+
 const char *llvm_text(struct arena *arena, const struct loop_program *p, const struct target *t,
                       struct diag *diag)
 {
-        LLVMContextRef context;
-        LLVMTargetMachineRef machine;
+        struct llvm_module m;
         const struct llvm_options options = { .level = LLVM_LEVEL_FAST };
-        LLVMModuleRef module = llvm_module(p, t, &options, true, &context, &machine, diag);
-        if (!module)
+        const struct llvm_unit unit = { .named = true, .print = print_process };
+        if (!llvm_load(diag) || !llvm_module(&m, p, t, &options, &unit, diag))
                 return NULL;
-        char *text = llvm.PrintModuleToString(module);
+        char *text = llvm.PrintModuleToString(m.module);
         const char *copy = arena_string(arena, text);
         llvm.DisposeMessage(text);
-        llvm.DisposeModule(module);
-        llvm.DisposeTargetMachine(machine);
-        llvm.ContextDispose(context);
+        llvm_module_free(&m);
         return copy;
 }

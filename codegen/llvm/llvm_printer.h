@@ -16,11 +16,28 @@ enum llvm_level {
         LLVM_LEVEL_OBJECT               /* More are, for a file. */
 };
 
+/* What keeps objects from one process to the next. The identity is a text of all but the program
+ * that they depend on. find fills in at most LLVM_OBJECTS_MAX, which stay where they are while code
+ * is loaded, and returns how many: 0 where there are none. */
+enum { LLVM_OBJECTS_MAX = 16 };
+struct llvm_bytes { const void *bytes; size_t length; };
+struct llvm_store {
+        int (*find)(void *context, const char *identity, struct llvm_bytes *objects);
+        void (*keep)(void *context, const char *identity, const struct llvm_bytes *objects,
+                     int count);
+        void *context;
+};
+
 struct llvm_options {
         enum llvm_level level;
         int threads;                    /* Parallel loops run on so many, by dnncc_parallel
                                          * (runtime/dnncc_runtime.h); 1 or less: they are plain
                                          * loops. */
+        int compilers;                  /* In this process, so many threads make code, */
+        int64_t module_nodes;           /* one for so many statements and expressions of kernels; 0:
+                                         * for as many as are worth a thread. */
+        const struct llvm_store *store; /* Objects are looked for there; or NULL. */
+        bool perf_map;                  /* perf is told where functions are. */
 };
 
 /* Returns the text of the program's kernels and main of the entry at p->at, as LLVM prints it, in

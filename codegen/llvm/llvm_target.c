@@ -168,7 +168,8 @@ static void use_layout(struct llvm_writer *w, LLVMTargetMachineRef machine, cons
         llvm.DisposeTargetData(layout);
 }
 
-LLVMTargetMachineRef llvm_machine(struct llvm_writer *w, enum llvm_level level, bool here)
+/* Notes what the machine is called, in LLVM's words. Returns its triple; NULL after an error. */
+static const char *name_machine(struct llvm_writer *w, bool here)
 {
         char *own = here ? llvm.GetDefaultTargetTriple() : NULL;
         const char *triple = own ? arena_string(w->arena, own) : triple_of(w);
@@ -189,8 +190,25 @@ LLVMTargetMachineRef llvm_machine(struct llvm_writer *w, enum llvm_level level, 
         w->abi = target_abi(t) ? target_abi(t) : words->abi;
         w->intrinsics = words->intrinsics;
         w->is_bare = is_bare(triple);
-        LLVMTargetMachineRef machine = machine_new(w, triple, level);
+        return triple;
+}
+
+LLVMTargetMachineRef llvm_machine(struct llvm_writer *w, enum llvm_level level, bool here)
+{
+        const char *triple = name_machine(w, here);
+        LLVMTargetMachineRef machine = triple ? machine_new(w, triple, level) : NULL;
         if (machine)
                 use_layout(w, machine, triple);
         return machine;
+}
+
+const char *llvm_identity(struct arena *arena, const struct target *t,
+                          const struct llvm_options *options, struct diag *diag)
+{
+        struct llvm_writer w = { .arena = arena, .target = t, .diag = diag };
+        const char *triple = name_machine(&w, true);
+        return triple ? arena_printf(arena, "LLVM %d, %s, %s, %s, level %d, %d threads",
+                                     llvm_version(), triple, w.cpu, w.features,
+                                     (int)options->level, options->threads)
+                      : NULL;
 }

@@ -28,6 +28,10 @@ struct llvm_writer {
         struct diag *diag;
         bool failed;
         bool named;                     /* Values have the names of variables, for readers. */
+        /* Kernels of which the map has another number than the module's are in other modules; NULL:
+         * all are here. */
+        int unit;
+        const struct map *units;
         LLVMContextRef context;
         LLVMModuleRef module;
         LLVMBuilderRef at;              /* What is printed next stands here. */
@@ -186,16 +190,7 @@ void llvm_print_main(struct llvm_writer *w, const char *name);
 
 /* ---- modules (llvm_module.c) ---- */
 
-/* Prints the program as a module, which LLVM has verified. The machine that code is for is *of;
- * either is the caller's to dispose, with *context. Returns NULL after an error. */
-LLVMModuleRef llvm_module(const struct loop_program *p, const struct target *t,
-                          const struct llvm_options *options, bool named,
-                          LLVMContextRef *context, LLVMTargetMachineRef *of, struct diag *diag);
-/* Runs the level's passes; is_small: code is to be small. */
-bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target *t,
-                   enum llvm_level level, bool is_small, struct diag *diag);
-/* Prints a module for a file, verified, of what the function prints. Returns false after an error;
- * otherwise llvm_module_free disposes all of it. */
+/* A module with what it lives in, verified; llvm_module_free disposes all of it. */
 struct llvm_module {
         LLVMContextRef context;
         LLVMModuleRef module;
@@ -203,16 +198,52 @@ struct llvm_module {
         bool is_small;                  /* It is for a machine without an operating system. */
         const char *abi;                /* LLVM's name of the ABI, or "". */
 };
+/* Prints a unit of the program, for this process: all of it or, where `units` has a number for each
+ * kernel (an int), what belongs to one of several modules. Returns false after an error. */
+struct llvm_unit {
+        int number;
+        const struct map *units;
+        void (*print)(struct llvm_writer *w, void *context);
+        void *context;
+        bool named;
+};
+bool llvm_module(struct llvm_module *m, const struct loop_program *p, const struct target *t,
+                 const struct llvm_options *options, const struct llvm_unit *unit,
+                 struct diag *diag);
+/* Runs the level's passes; is_small: code is to be small. Returns false where LLVM cannot, which it
+ * says in `wrong`. */
+bool llvm_optimize(LLVMModuleRef module, LLVMTargetMachineRef machine, const struct target *t,
+                   enum llvm_level level, bool is_small, char *wrong, size_t size);
+/* Prints a module for a file, of what the function prints. Returns false after an error. */
 bool llvm_module_of(struct llvm_module *m, const struct loop_program *p, const struct target *t,
                     const char *triple, int threads,
                     void (*print)(struct llvm_writer *w, void *context), void *context,
                     struct diag *diag);
 void llvm_module_free(struct llvm_module *m);
 
+/* ---- objects for this process (llvm_units.c) ---- */
+
+#define LLVM_MAIN "dnncc_main"           /* The function that runs the program is called that. */
+#define LLVM_KERNEL ".kernel"            /* Names of kernels that other modules see end so. */
+struct llvm_objects { LLVMMemoryBufferRef *items; int count; };
+/* Makes objects of the entry at p->at, the array in the arena; false after an error.
+ * llvm_objects_free disposes those that nobody took. */
+bool llvm_objects(struct llvm_objects *objects, struct arena *arena, const struct loop_program *p,
+                  const struct target *t, const struct llvm_options *options, struct diag *diag);
+void llvm_objects_free(struct llvm_objects *objects);
+/* Tells perf where the functions of objects are that were linked (llvm_perf.c); what cannot be
+ * written is a warning. */
+void llvm_map_objects(LLVMOrcLLJITRef jit, const LLVMMemoryBufferRef *objects, int count,
+                      struct diag *diag);
+
 /* ---- the machine (llvm_target.c) ---- */
 
 /* Returns the machine that code is for, and notes in the writer what it is called; here: it is this
  * processor. NULL after an error. */
 LLVMTargetMachineRef llvm_machine(struct llvm_writer *w, enum llvm_level level, bool here);
+/* Returns what code for this process depends on beside the program, as a text; NULL after an
+ * error. */
+const char *llvm_identity(struct arena *arena, const struct target *t,
+                          const struct llvm_options *options, struct diag *diag);
 
 #endif

@@ -270,11 +270,11 @@ def compile(model: Any, example: Any, cache: bool, options: dict[str, Any]) -> _
 def compile_source(source: Source, cache: bool, options: dict[str, Any]) -> _model.Model:
     origin = Origin(source, options)
     if options.get("cc") in _jit.WAYS:
-        return _jit.compile_here(origin)
+        return _jit.compile_here(origin, cache)
     words = find_nvcc(options.get("cc")) if origin.architecture() else find_compiler(options.get("cc"))
     if words is None:
         from ._interpret import interpret
-        return _jit.compile_where_it_can(origin) or interpret(origin)
+        return _jit.compile_where_it_can(origin, cache) or interpret(origin)
     if not cache:
         return build_alone(origin, words)
     folder, found = build_cached(origin, words, _tool.looks_inside(options))

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Without a C compiler, or with cc="jit": libdnncc_jit compiles a model in this process, through LLVM (docs/jit.md). Its results
-are those of the C for the same target, to the bit, and nothing is kept in the cache. Runs of one model wait for each other."""
+are those of the C for the same target, to the bit. dnncc keeps code in a folder of its own within the cache (--cache). Runs of
+one model wait for each other."""
 import ctypes
 import os
 import weakref
 
-from . import _tool
+from . import _cache, _tool
 from ._error import Error, of_compiler
 from ._model import RUN, Description, Library, Model, share_threads
 
@@ -38,9 +39,22 @@ def way_of(origin):
     return WAYS.get(origin.given_options.get("cc"), "--jit")
 
 
-def load(origin):
+def kept(cache):
+    """the option that keeps code, where the folder is one that dnncc takes: this user's alone"""
+    folder = os.path.join(_cache.folder(), "jit")
+    try:
+        if cache:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            made = os.stat(folder)
+            return [f"--cache={folder}"] if made.st_uid == os.geteuid() and not made.st_mode & 0o022 else []
+    except OSError:
+        pass
+    return []
+
+
+def load(origin, cache):
     """the model's address"""
-    given = [a.encode() for a in [*origin.arguments, way_of(origin), *([] if origin.given("target") else ["--target=generic"])]]
+    given = [os.fsencode(a) for a in [*origin.arguments, way_of(origin), *kept(cache), *([] if origin.given("target") else ["--target=generic"])]]
     options, failure = (ctypes.c_char_p * (len(given) + 1))(*given, None), Failure()
     data = origin.source.data
     if data is None:
@@ -55,8 +69,8 @@ def load(origin):
 class Jitted(Library):
     """dnncc_run(model, inputs, outputs, extents) is a library's run(regions, ...) with the model in place of regions."""
 
-    def __init__(self, origin):
-        self.model = load(origin)
+    def __init__(self, origin, cache):
+        self.model = load(origin, cache)
         weakref.finalize(self, library().dnncc_free, self.model).atexit = False
         d = library().dnncc_describe(self.model).contents
         self.prefix = d.name.decode()
@@ -70,26 +84,26 @@ class Jitted(Library):
         return inputs, outputs, self.model, *more
 
 
-def compile_in_memory(origin):
-    program = Jitted(origin)
+def compile_in_memory(origin, cache):
+    program = Jitted(origin, cache)
     return Model(program, {"name": program.name, "command": f"dnncc {' '.join([*origin.arguments, way_of(origin)])}", "source": origin.source.digest,
                            "options": origin.arguments, "cc": "jit"}, None, origin)
 
 
-def compile_where_it_can(origin):
+def compile_where_it_can(origin, cache):
     """None: LLVM is not there, or does not run such a model yet"""
     if not library():
         return None
     try:
-        return compile_in_memory(origin)
+        return compile_in_memory(origin, cache)
     except Error as error:
         if error.code in (USAGE, UNSUPPORTED):       # options of the former kind are refused without --jit, too, or are of C
             return None
         raise
 
 
-def compile_here(origin):
+def compile_here(origin, cache):
     """with cc="jit" """
     if not library():
         raise Error(UNSUPPORTED, "cc=\"jit\" wants libdnncc_jit.so, which is built where LLVM's headers are")
-    return compile_in_memory(origin)
+    return compile_in_memory(origin, cache)

@@ -47,6 +47,23 @@ def both(model, **options):
     return dnncc_package.compile(model, cc="jit", **options), dnncc_package.compile(model, **options)
 
 
+def test_code_is_kept(tmp_path, monkeypatch):
+    """in a folder of the package's cache, unless that is not wanted, or is one that others may write to"""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    folder = tmp_path / "dnncc" / "jit"
+    want = dnncc_package.compile(DIGITS, cc="jit", cache=False)(IMAGE)
+    assert not folder.exists()
+    for _ in range(2):
+        assert dnncc_package.compile(DIGITS, cc="jit")(IMAGE).tobytes() == want.tobytes()
+        made = {path.name: path.stat().st_ino for path in folder.iterdir()}
+        assert len(made) == 2
+    assert made == {path.name: path.stat().st_ino for path in folder.iterdir()}
+    for path in folder.iterdir():
+        path.unlink()
+    folder.chmod(0o777)
+    assert dnncc_package.compile(DIGITS, cc="jit")(IMAGE).tobytes() == want.tobytes() and not any(folder.iterdir())
+
+
 @pytest.mark.parametrize("options", [{}, {"target": "native"}, {"target": "native", "threads": 2}, {"target": ["generic", "x86-64-v3"]}], ids=str)
 def test_the_bits_of_the_c(options):
     jitted, compiled = both(DIGITS, **options)

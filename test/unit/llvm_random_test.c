@@ -51,7 +51,7 @@ static int beside(struct arena *arena, const struct loop_program *p, const struc
                 return -1;
         const int code = interp_run(interp, inputs, want, 0, NULL);
         interp_free(interp);
-        struct llvm_jit *jit = llvm_jit_new(p, t, &(struct llvm_options){ .level = level }, diag);
+        struct llvm_jit *jit = llvm_jit_new(p, t, &(struct llvm_options){ .level = level, .compilers = level == LLVM_LEVEL_BEST ? 3 : 1, .module_nodes = 1 }, diag);
         if (!jit)
                 return 1;
         const int own = llvm_jit_run(jit, NULL, inputs, got);
