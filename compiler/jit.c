@@ -11,7 +11,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/clock.h"
 #include "codegen/targets.h"
@@ -32,12 +31,6 @@ static bool is_possible(struct run *run, const struct loop_program *p, const str
         return !obstacle && target_runs_here(t);
 }
 
-static int processors(void)
-{
-        const long count = sysconf(_SC_NPROCESSORS_ONLN);
-        return count < 1 ? 1 : count > 1024 ? 1024 : (int)count;
-}
-
 struct llvm_jit *jit_new(struct run *run, const struct loop_program *p, const struct target *t)
 {
         if (!is_possible(run, p, t))
@@ -45,7 +38,6 @@ struct llvm_jit *jit_new(struct run *run, const struct loop_program *p, const st
         const struct llvm_options options = {
                 .level = run->options.jit == JIT_FAST ? LLVM_LEVEL_FAST : LLVM_LEVEL_BEST,
                 .threads = run->context.threads,
-                .compilers = processors(),
                 .store = cache_code(run),
                 .perf_map = run->options.perf_map,
         };

@@ -92,6 +92,22 @@ FILE *posix_fopen(const char *path, const char *mode)
         return fopen(strcmp(path, "/dev/null") ? path : "NUL", mode);
 }
 
+ssize_t getline(char **line, size_t *room, FILE *file)
+{
+        size_t length = 0;
+        for (int c = 0; c != '\n' && (c = fgetc(file)) != EOF; length++) {
+                if (length + 2 > *room) {
+                        char *larger = realloc(*line, *room = 2 * *room + 128);
+                        if (!larger)
+                                return -1;
+                        *line = larger;
+                }
+                (*line)[length] = (char)c;
+                (*line)[length + 1] = 0;
+        }
+        return length ? (ssize_t)length : -1;
+}
+
 enum { KEPT_MAX = 64 };
 static struct { FILE *file; char **text; size_t *length; } kept[KEPT_MAX];
 

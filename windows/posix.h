@@ -36,6 +36,7 @@ int posix_rename(const char *from, const char *to);
 #define lstat posix_lstat
 #define fstat posix_fstat
 #define rename posix_rename
+#define realpath(path, resolved) _fullpath(resolved, path, 0)
 #define S_IFLNK 0xA000
 #define S_ISLNK(mode) (((mode) & S_IFMT) == S_IFLNK)
 
@@ -51,6 +52,7 @@ FILE *posix_fopen(const char *path, const char *mode);            /* It knows /d
 /* The text is there when it is closed. */
 FILE *open_memstream(char **text, size_t *length);
 int posix_fclose(FILE *file);
+ssize_t getline(char **line, size_t *room, FILE *file);
 #define fopen posix_fopen
 #define fclose posix_fclose
 /* It is aligned to 16 bytes, enough for any number. */

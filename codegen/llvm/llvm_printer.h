@@ -33,9 +33,10 @@ struct llvm_options {
         int threads;                    /* Parallel loops run on so many, by dnncc_parallel
                                          * (runtime/dnncc_runtime.h); 1 or less: they are plain
                                          * loops. */
-        int compilers;                  /* In this process, so many threads make code, */
-        int64_t module_nodes;           /* one for so many statements and expressions of kernels; 0:
-                                         * for as many as are worth a thread. */
+        /* In this process, so many threads make code, one for so many statements and expressions of
+         * kernels; 0: as many as there are processors, and for as many as are worth a thread. */
+        int compilers;
+        int64_t module_nodes;
         const struct llvm_store *store; /* Objects are looked for there; or NULL. */
         bool perf_map;                  /* perf is told where functions are. */
 };

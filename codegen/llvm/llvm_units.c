@@ -11,6 +11,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "codegen/llvm/llvm_writer.h"
 #include "ir/loop/loop_build.h"
@@ -65,13 +66,19 @@ static int larger_first(const void *x, const void *y)
                                      : strcmp(a->f->name, b->f->name);
 }
 
+static int processors(void)
+{
+        const long count = sysconf(_SC_NPROCESSORS_ONLN);
+        return count < 1 ? 1 : count > UNITS_MAX ? UNITS_MAX : (int)count;
+}
+
 /* Shares the kernels that main calls among at most so many units: the largest that is left goes to
  * who has least. Returns how many units there are. */
 static int share_kernels(struct sharing *s, const struct loop_program *p,
                          const struct llvm_options *options)
 {
         const int64_t worth = options->module_nodes ? options->module_nodes : NODES_LEAST;
-        const int most = options->compilers;
+        const int most = options->compilers ? options->compilers : processors();
         int64_t load[UNITS_MAX] = { 0 }, all = 0;
         s->known = map_new(s->arena);
         loop_block_walk(loop_main(p)->body, add_kernel, NULL, s);

@@ -60,7 +60,7 @@ static struct loop_expr *times(struct lines *l, struct loop_expr *a, int64_t by)
         return emit_op_int(l->e, LOOP_MUL, a, by);
 }
 
-static struct loop_expr *open(struct lines *l, const char *name, int64_t from, int64_t to)
+static struct loop_expr *open_loop(struct lines *l, const char *name, int64_t from, int64_t to)
 {
         return emit_for(l->e, name, emit_int(l->e, from), emit_int(l->e, to));
 }
@@ -217,7 +217,7 @@ static void open_some(struct lines *l, const char *name, struct loop_expr *all, 
         if (count == 1) {
                 *turn = *first = emit_for(l->e, name, emit_int(l->e, 0), all);
         } else if (loop_is_int(all, &known)) {
-                *turn = open(l, name, 0, divide_up(known, count));
+                *turn = open_loop(l, name, 0, divide_up(known, count));
                 *first = times(l, *turn, count);
                 if (known % count)
                         *first = emit_let(l->e, "first",
@@ -281,7 +281,7 @@ static void write_first_pass(struct lines *l, int radix, int64_t m)
 {
         struct complex_expr w[SPECTRUM_RADIX_MAX];
         open_nest(l);
-        struct loop_expr *p = open(l, "p", 0, m);
+        struct loop_expr *p = open_loop(l, "p", 0, m);
         for (int k = 1; k < radix; k++)
                 w[k] = entries(l, 2 * m * (k - 1), p, m);
         write_transform(l, radix, w, p, m, p, m);
@@ -290,8 +290,8 @@ static void write_first_pass(struct lines *l, int radix, int64_t m)
         turn(l);
         for (int part = 0; part < 2; part++) {
                 open_nest(l);
-                p = open(l, "p", 0, m);
-                struct loop_expr *k = open(l, "k", 0, radix);
+                p = open_loop(l, "p", 0, m);
+                struct loop_expr *k = open_loop(l, "k", 0, radix);
                 struct loop_expr *from = part_at(l, add(l, times(l, k, m), p), part),
                                  *to = part_at(l, add(l, times(l, p, radix), k), part);
                 emit_store(l->e, l->other, add(l, l->base, to),
@@ -309,13 +309,13 @@ static void write_pass(struct lines *l, int pass, int64_t s, int64_t m)
         const int radix = l->plan.radix[pass];
         const int64_t first = spectrum_table_at(&l->plan, pass);
         open_nest(l);
-        struct loop_expr *p = open(l, "p", 0, m), *q = NULL;
+        struct loop_expr *p = open_loop(l, "p", 0, m), *q = NULL;
         if (l->each_nest) /* Loops that are perfectly nested become one. */
-                q = open(l, "q", 0, s);
+                q = open_loop(l, "q", 0, s);
         for (int k = 1; k < radix && m > 1; k++)
                 w[k] = entries(l, first + 2 * m * (k - 1), p, m);
         if (!q)
-                q = open(l, "q", 0, s);
+                q = open_loop(l, "q", 0, s);
         write_transform(l, radix, m > 1 ? w : NULL, add(l, times(l, p, s), q), s * m,
                         add(l, times(l, p, s * radix), q), s);
         emit_end(l->e);
@@ -350,10 +350,10 @@ static void load_elements(struct lines *l, int64_t first, int64_t end, bool mirr
         if (first >= end)
                 return;
         open_nest(l);
-        struct loop_expr *i = open(l, "i", first, end), *at = i;
+        struct loop_expr *i = open_loop(l, "i", first, end), *at = i;
         if (mirrored)
                 at = emit_op(l->e, LOOP_SUB, emit_int(l->e, l->plan.extent), i);
-        struct loop_expr *line = open(l, "line", 0, l->count);
+        struct loop_expr *line = open_loop(l, "line", 0, l->count);
         struct complex_expr c = { NULL, NULL };
         if (is_convolved(l))
                 c = entries(l, spectrum_table_at(&l->plan, l->plan.passes), i, l->plan.extent);
@@ -379,7 +379,8 @@ static void load_zeros(struct lines *l)
 {
         const struct complex_expr zero = { NULL, NULL };
         open_nest(l);
-        store(l, l->at, open(l, "i", l->plan.extent * l->count, l->plan.size * l->count), zero);
+        const int64_t begin = l->plan.extent * l->count, end = l->plan.size * l->count;
+        store(l, l->at, open_loop(l, "i", begin, end), zero);
         emit_end(l->e);
         close_nest(l);
 }
@@ -390,10 +391,10 @@ static void multiply_by_filter(struct lines *l)
 {
         const int64_t n = l->plan.extent, size = l->plan.size;
         open_nest(l);
-        struct loop_expr *i = open(l, "i", 0, size);
+        struct loop_expr *i = open_loop(l, "i", 0, size);
         const struct complex_expr f =
                 entries(l, spectrum_table_at(&l->plan, l->plan.passes) + 2 * n, i, size);
-        struct loop_expr *line = open(l, "line", 0, l->count);
+        struct loop_expr *line = open_loop(l, "line", 0, l->count);
         struct loop_expr *at = add(l, times(l, i, l->count), line);
         store(l, l->other, at, swapped(spectrum_product(l->e, load(l, l->at, at), f)));
         emit_end(l->e);
@@ -414,8 +415,8 @@ static void store_elements(struct lines *l)
         struct loop_expr *index[3];
         const int64_t end = dim_extent(l->to.dims[l->axis]);
         open_nest(l);
-        struct loop_expr *i = open(l, "i", 0, end);
-        struct loop_expr *line = open(l, "line", 0, l->count);
+        struct loop_expr *i = open_loop(l, "i", 0, end);
+        struct loop_expr *line = open_loop(l, "line", 0, l->count);
         struct complex_expr c = { NULL, NULL };
         if (is_convolved(l))
                 c = entries(l, spectrum_table_at(&l->plan, l->plan.passes), i, l->plan.extent);
