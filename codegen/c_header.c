@@ -461,6 +461,8 @@ static bool is_returned(const struct c_writer *w, const char *error)
                 return loop_first_kept(w->p) < w->p->extent_count;
         if (!strcmp(error, "IMAGE"))
                 return c_image_any(w);
+        if (!strcmp(error, "EXTERNAL"))
+                return c_external_any(w);
         if (!strcmp(error, "CONSTANTS") || !strcmp(error, "SELFTEST"))
                 return w->options->selftest != NULL;
         if (!strcmp(error, "TEXT"))
@@ -552,8 +554,9 @@ void c_header(struct c_writer *w, struct text *out)
 {
         w->out = out;
         put_header_comment(w);
-        text_add(out, w->machine || c_image_any(w) ? "#include <stddef.h>\n#include <stdint.h>\n"
-                                                   : "#include <stdint.h>\n");
+        text_add(out, w->machine || c_image_any(w) || c_external_any(w)
+                              ? "#include <stddef.h>\n#include <stdint.h>\n"
+                              : "#include <stdint.h>\n");
         text_add(out, "\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         put_workspace(w);
         put_footprint(w);
@@ -572,5 +575,6 @@ void c_header(struct c_writer *w, struct text *out)
         c_hooks_header(w);
         c_trace_header(w);
         c_image_header(w);
+        c_external_header(w);
         text_add(out, "\n#ifdef __cplusplus\n}\n#endif\n");
 }

@@ -576,12 +576,17 @@ static void put_kernel(struct c_writer *w, struct loop_function *f)
         w->kernel = f;
         w->bounds = NULL;
         w->out = &own;
+        if (f->external)
+                c_external_meaning(w, f);
         c_put(w, "static KERNEL %s%s %s(", c_attribute(w), can_fail ? "int" : "void",
               c_name(w, f)->text);
         c_parameters(w, f);
         c_put(w, f->buffer_count + f->scalar_count ? ")" : "void)");
         c_end(w);
-        c_body(w, f, can_fail ? "return 0;" : NULL);
+        if (f->external)
+                c_external(w, f);
+        else
+                c_body(w, f, can_fail ? "return 0;" : NULL);
         w->out = out;
         struct text *const parts[] = { &w->tasks, &own };
         for (int i = 0; i < 2; i++) {
@@ -598,5 +603,6 @@ void c_kernels(struct c_writer *w, struct text *out)
         for (struct loop_function *f = w->p->kernels; f && !w->failed; f = f->next)
                 if (f->kind == FUNCTION_KERNEL) /* Tasks are printed with their kernels. */
                         (w->dialect->kernel ? w->dialect->kernel : put_kernel)(w, f);
+        c_external_definitions(w, out);
         w->in_kernel = false;
 }

@@ -506,6 +506,7 @@ void c_names_begin(struct c_writer *w)
         c_step_reserve(w);
         if (w->dialect->reserve)
                 w->dialect->reserve(w);
+        c_external_reserve(w);
         name_library(w);
         name_ports(w);
         /* They are parameters of helpers. */

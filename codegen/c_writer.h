@@ -350,6 +350,19 @@ void c_image(struct c_writer *w, const struct loop_stmt *s);        /* Prints an
 bool c_image_any(const struct c_writer *w);
 void c_image_header(struct c_writer *w);
 
+/* ---- c_external.c: C functions of the program's ---- */
+
+bool c_external_any(const struct c_writer *w);
+/* Takes the names of the functions, and checks them. */
+void c_external_reserve(struct c_writer *w);
+void c_external_header(struct c_writer *w);
+/* Prints the body of a kernel that calls one. */
+void c_external(struct c_writer *w, const struct loop_function *f);
+/* Prints a function with the body of such a kernel, and weak definitions by all of them, where
+ * print_options.meanings asks for them. */
+void c_external_meaning(struct c_writer *w, struct loop_function *f);
+void c_external_definitions(struct c_writer *w, struct text *out);
+
 /* ---- ports of texts (c_text.c) ---- */
 
 bool c_text_any(const struct c_writer *w);

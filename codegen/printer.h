@@ -43,6 +43,8 @@ struct print_options {
         const char *command;            /* These options determine the output, in canonical order,
                                          * as safe text. */
         bool descriptor, unchecked;
+        bool meanings;                  /* C functions that the code calls (loop_function.external)
+                                         * are defined weakly, by what they mean. */
         bool fast_libm;                 /* Scalar mathematics is computed by the C library. */
         bool flush_denormals;           /* On x86 only: denormal numbers count as 0 while run
                                          * computes. */

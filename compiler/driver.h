@@ -33,8 +33,12 @@ struct run {
         bool given;                     /* `bytes` are the caller's model: no file is read. */
         const struct import_definition *definitions;      /* The files of --define, once they are
                                                            * read. */
+        const struct import_symbol *symbols;    /* Its C functions. */
+        int definition_count, symbol_count;
         struct cache *cache;            /* It is that of --cache, or NULL (cache.h). */
         bool keeps_bytes;               /* An import leaves `bytes` for the next one. */
+        bool meanings;                  /* The C that is printed defines C functions of the
+                                         * integrator's, weakly, by what they mean. */
         bool quantized;                 /* Layers were quantized before inputs became state. */
         unsigned char *bytes;           /* They are the model's bytes. */
         size_t length;

@@ -64,6 +64,7 @@ static struct print_options options_of(struct run *run, const char *stem, bool h
                 .command = run->state.program->command,
                 .descriptor = !run->options.no_descriptor,
                 .unchecked = run->options.unchecked,
+                .meanings = run->meanings,
                 .hook = run->options.hook,
                 .profile = run->options.profile != NULL,
                 .fast_libm = run->options.fast_libm,
@@ -118,10 +119,12 @@ bool emit_into(struct run *run, const char *folder, const char *stem)
         struct loop_program *p = run->state.program;
         const int at = p->at;
         p->at = 0;
+        run->meanings = true;
         for (int i = 0; i < count; i++)
                 fine &= (files[i] = fopen(path_in(run, folder, stem, i), "wb")) != NULL;
         fine = fine && emit_code(run, stem, files[CODE], files[HEADER], files[WEIGHTS]);
         p->at = at;
+        run->meanings = false;
         for (int i = 0; i < count; i++)
                 fine = (!files[i] || !fclose(files[i])) && fine;
         if (!fine && !run->diag.errors)

@@ -236,6 +236,9 @@ static void put_attribute(struct graph *g, const struct attr_info *info, const s
         case ATTR_ELEMENT:
                 json_string(g->out, a->i == E_COMPUTE ? "" : element_info[a->i].text);
                 break;
+        case ATTR_TEXT:
+                json_string(g->out, a->text);
+                break;
         }
 }
 

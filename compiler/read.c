@@ -71,7 +71,34 @@ static bool begins_with(const struct run *run, const char *word)
         return text_begins_with(text, text + run->length, word);
 }
 
-/* Reads the files of --define, once. */
+static const char of_c[] = "=c:";
+
+/* Reads NAME=c:SYMBOL. */
+static bool read_symbol(struct run *run, const char *item, struct import_symbol *symbols,
+                        int *count)
+{
+        const char *split = strstr(item, of_c);
+        const char *name = arena_printf(run->arena, "%.*s", (int)(split - item), item),
+                   *symbol = split + strlen(of_c), *why = NULL;
+        if (!text_is_identifier(symbol))
+                why = arena_printf(run->arena,
+                                   "want a C identifier of at most %d characters that is no "
+                                   "reserved word, not '%s'", TEXT_IDENTIFIER_MAX,
+                                   text_argument(run->arena, symbol));
+        for (int i = 0; i < *count && !why; i++)
+                if (!strcmp(symbols[i].name, name) && strcmp(symbols[i].symbol, symbol) != 0)
+                        why = arena_printf(run->arena,
+                                           "c:%s stands for it already: want one function",
+                                           symbols[i].symbol);
+        if (why)
+                diag_error(&run->diag, EXIT_USAGE, "--define '%s': %s",
+                           text_argument(run->arena, item), why);
+        symbols[(*count)++] =
+                (struct import_symbol){ text_argument(run->arena, name), symbol };
+        return !why;
+}
+
+/* Reads the files of --define, and what C functions stand for, once. */
 static bool read_definitions(struct run *run)
 {
         const struct list *paths = &run->options.defines;
@@ -79,9 +106,17 @@ static bool read_definitions(struct run *run)
                 return true;
         struct import_definition *files =
                 arena_array(run->arena, (size_t)paths->count, sizeof *files);
+        struct import_symbol *symbols =
+                arena_array(run->arena, (size_t)paths->count, sizeof *symbols);
         for (int i = 0; i < paths->count; i++) {
-                struct import_definition *file = &files[i];
+                struct import_definition *file = &files[run->definition_count];
                 unsigned char *bytes;
+                if (strstr(paths->items[i], of_c)) {
+                        if (!read_symbol(run, paths->items[i], symbols, &run->symbol_count))
+                                return false;
+                        continue;
+                }
+                run->definition_count++;
                 if (!file_read(paths->items[i], run->context.limits.file_bytes, &bytes,
                                &file->length, &run->diag))
                         return false;
@@ -92,6 +127,7 @@ static bool read_definitions(struct run *run)
                 add_dependency(run, paths->items[i]);
         }
         run->definitions = files;
+        run->symbols = symbols;
         return true;
 }
 
@@ -107,7 +143,8 @@ static bool import_once(struct run *run, struct model_facts *facts, const char *
                 .outputs = o->outputs.items, .output_count = o->outputs.count,
                 .keep = o->keep.items, .keep_count = o->keep.count,
                 .text_bytes = o->text_bytes.items, .text_byte_count = o->text_bytes.count,
-                .definitions = run->definitions, .definition_count = o->defines.count,
+                .definitions = run->definitions, .definition_count = run->definition_count,
+                .symbols = run->symbols, .symbol_count = run->symbol_count,
                 .seed = o->seed, .channel_block = o->nchwc, .facts = facts,
                 .into = entry ? run->state.module : NULL, .function = entry,
         };

@@ -46,7 +46,7 @@ static void print_elements(void)
 
 static void print_attributes(const struct op_info *info)
 {
-        static const char *const kind[] = { "int", "ints", "", "type" };
+        static const char *const kind[] = { "int", "ints", "", "type", "identifier" };
         for (int i = 0; i < info->attr_count; i++) {
                 const struct attr_info *a = &info->attrs[i];
                 printf("%s%s: ", i ? ", " : "", a->name);
@@ -59,7 +59,7 @@ static void print_attributes(const struct op_info *info)
                 if (a->kind == ATTR_ELEMENT)
                         printf(" (%s)", a->preset == E_COMPUTE ? "compute type"
                                                                : element_info[a->preset].text);
-                else
+                else if (a->kind != ATTR_TEXT)
                         printf(" (%lld)", (long long)a->preset);
         }
 }

@@ -45,6 +45,9 @@ struct import_definition {
         size_t length;
 };
 
+/* --define NAME=c:SYMBOL: the C function `symbol` stands for func @name of a text of --define. */
+struct import_symbol { const char *name, *symbol; };
+
 struct import_options {
         const char *path;               /* It is the model's path; where it is NULL the model came
                                          * from standard input, and has no external data. */
@@ -64,6 +67,8 @@ struct import_options {
         int text_byte_count;
         const struct import_definition *definitions;      /* --define names these files. */
         int definition_count;
+        const struct import_symbol *symbols;    /* C functions stand for some of them. */
+        int symbol_count;
         const char *seed;               /* --seed states it for random numbers, or it is "input"; it
                                          * is NULL where it is not given. */
         int channel_block;              /* --nchwc states 8 or 16; it is 0 where it is not given. */

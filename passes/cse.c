@@ -136,7 +136,7 @@ static int cse_region(struct region *region, const struct scope *outer, struct a
         int removed = 0;
         for (struct op *op = region->first, *next; op; op = next) {
                 next = op->next;
-                if (op->code == OP_fusion)
+                if (op_is_kernel(op))
                         continue;
                 for (int i = 0; i < op->region_count; i++)
                         removed += cse_region(op->regions[i], &scope, arena, key);

@@ -57,7 +57,8 @@ static bool foldable_open(const struct op *op)
 static bool foldable(const struct op *op)
 {
         const struct op_info *info = &op_info[op->code];
-        if (!(info->traits & TRAIT_PURE) || op->result_count != 1 || !info->element)
+        if (!(info->traits & TRAIT_PURE) || op->result_count != 1 ||
+            (!info->element && op->code != OP_external))
                 return false;
         const struct type *t = op->results[0].type;
         if (t->kind != TYPE_TENSOR || !element_is_stored(t->element) ||
@@ -296,7 +297,7 @@ void fold_spread_splats(struct region *region)
 {
         struct module *m = region->function->module;
         for (struct op *op = region->first; op; op = op->next) {
-                for (int i = 0; i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         fold_spread_splats(op->regions[i]);
                 for (int i = 0; i < op->operand_count; i++) {
                         const struct value *v = op_operand(op, i);
@@ -366,7 +367,7 @@ static int fold_region(struct region *region, struct pass_context *context)
                 next = op->next;
                 if (op->code == OP_fusion)
                         continue;
-                for (int i = 0; i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         folded += fold_region(op->regions[i], context);
                 folded += fold_empty(op);
                 struct builder b = { .m = region->function->module, .region = region, .before = op,

@@ -230,7 +230,7 @@ int fold_groups(struct region *region, struct pass_context *context)
 {
         int folded = 0, group_count;
         for (struct op *op = region->first; op; op = op->next)
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         folded += fold_groups(op->regions[i], context);
         struct arena *arena = arena_new();
         struct group *groups = find_groups(region, arena, &group_count);

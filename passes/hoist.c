@@ -234,7 +234,7 @@ static int hoist_region(struct region *region, struct arena *arena, struct pass_
         for (struct op *op = region->first, *next; op && rewrites >= 0; op = next) {
                 next = op->next;
                 int inside = 0;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count && inside >= 0; i++) {
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count && inside >= 0; i++) {
                         int more = hoist_region(op->regions[i], arena, context);
                         inside = more < 0 ? -1 : inside + more;
                 }

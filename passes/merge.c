@@ -212,7 +212,7 @@ static struct group **find_groups(struct merging *m, const struct loop_program *
         struct map *known = map_new(m->scratch);
         struct text text = { 0 };
         for (struct loop_function *f = p->kernels; f; f = f->next) {
-                if (f->kind != FUNCTION_KERNEL || launches(f))
+                if (f->kind != FUNCTION_KERNEL || f->external || launches(f))
                         continue;
                 m->open = ARENA_NEW(m->scratch, struct member);
                 m->open->kernel = f;

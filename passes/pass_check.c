@@ -103,8 +103,8 @@ static void note_state(struct check *c, const struct pipeline_state *state)
                 return;
         }
         for (const struct function *f = state->module->functions; f; f = f->next)
-                for (struct op *op = region_walk(&f->body, NULL); op;
-                     op = region_walk(&f->body, op))
+                for (struct op *op = region_walk_all(&f->body, NULL); op;
+                     op = region_walk_all(&f->body, op))
                         for (int i = 0; i < op->result_count; i++)
                                 note_element(c, op->results[i].type->element);
 }

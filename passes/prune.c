@@ -311,7 +311,7 @@ static int prune_function(struct loop_program *program, struct loop_function *f)
         list_statements(&p, f->body, -1);
         find_needed(&p);
         sweep(&p, f->body, &next);
-        f->can_fail = false;
+        f->can_fail = f->external != NULL;
         loop_block_walk(f->body, find_fail, NULL, &f->can_fail);
         arena_free(arena);
         return p.count;
@@ -537,7 +537,7 @@ int pass_prune(struct loop_program *p, struct pass_context *context)
                         count += prune_function(p, k);
                 if (k->kind == FUNCTION_TASK)
                         count += prune_parameters(k);
-                if (k->kind == FUNCTION_KERNEL)
+                if (k->kind == FUNCTION_KERNEL && !k->external)
                         count += prune_constants(p, k);
         }
         return count + prune_unreached(p);

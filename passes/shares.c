@@ -80,7 +80,7 @@ static int flush_region(struct region *region, struct pass_context *context)
         int flushed = 0;
         for (struct op *op = region->first, *next; op; op = next) {
                 next = op->next;
-                for (int i = 0; i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         flushed += flush_region(op->regions[i], context);
                 if (op->code != OP_exp || !is_at_most_zero(op_operand(op, 0)) ||
                     !is_summed(op_result(op)))

@@ -164,7 +164,7 @@ int pass_steps(struct loop_program *p, struct pass_context *context)
                 return -1;
         for (struct loop_function **at = &p->kernels; *at; at = &(*at)->next) {
                 (*at)->number = 0;
-                if ((*at)->kind != FUNCTION_KERNEL)
+                if ((*at)->kind != FUNCTION_KERNEL || (*at)->external)
                         continue;
                 const struct suspension own =
                         suspend_kernel(p, &at, (double)context->step / PARTS);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "codegen/llvm/llvm_writer.h"
+#include "ir/loop/fail_codes.h"
 
 /* ---- types and attributes ---- */
 
@@ -149,9 +150,38 @@ LLVMBasicBlockRef llvm_begin(struct llvm_writer *w, const struct llvm_queued *q,
         return first;
 }
 
+/* Calls the C function that stands for the kernel, which returns an int. */
+static LLVMValueRef call_external(struct llvm_writer *w, const struct loop_function *f)
+{
+        const int count = f->external_count + f->buffer_count;
+        LLVMTypeRef status = llvm.Int32TypeInContext(w->context),
+                    *types = arena_array(w->arena, (size_t)count, sizeof *types);
+        LLVMValueRef *args = arena_array(w->arena, (size_t)count, sizeof *args);
+        for (int i = 0; i < f->external_count; i++)
+                args[i] = llvm_index(w, f->external_extents[i]);
+        for (int i = 0; i < f->buffer_count; i++)
+                args[f->external_count + i] = llvm.GetParam(w->function, (unsigned)i);
+        for (int i = 0; i < count; i++)
+                types[i] = llvm.TypeOf(args[i]);
+        LLVMTypeRef type = llvm.FunctionType(status, types, (unsigned)count, 0);
+        LLVMValueRef function = llvm.GetNamedFunction(w->module, f->external);
+        if (!function)
+                function = llvm.AddFunction(w->module, f->external, type);
+        LLVMValueRef said = llvm.BuildCall2(w->at, type, function, args, (unsigned)count, ""),
+                     wrong = llvm.BuildICmp(w->at, LLVMIntNE, said, llvm.ConstNull(status), "");
+        return llvm.BuildSelect(w->at, wrong,
+                                llvm.ConstInt(status, (uint64_t)(int64_t)FAIL_EXTERNAL, 1),
+                                llvm.ConstNull(status), "");
+}
+
 static void print(struct llvm_writer *w, const struct llvm_queued *q)
 {
         LLVMBasicBlockRef first = llvm_begin(w, q, q->f->scalar_count);
+        if (q->f->external && w->contract) {
+                llvm.BuildRet(w->at, call_external(w, q->f));
+                llvm_end(w, first);
+                return;
+        }
         llvm_block(w, q->f->body);
         if (q->is.can_fail)
                 llvm.BuildRet(w->at, llvm.ConstNull(llvm.Int32TypeInContext(w->context)));

@@ -311,7 +311,7 @@ static void put_alloc(struct llvm_writer *w, const struct loop_buffer *b)
                 return;
         }
         if (b->extent > target_stack_bytes(w->target) / element_info[b->element].bytes)
-                llvm_fail(w, EXIT_INTERNAL, "a kernel wants %lld elements on the stack",
+                llvm_fail(w, EXIT_UNSUPPORTED, "a kernel wants %lld elements on the stack",
                           (long long)b->extent);
         LLVMBasicBlockRef here = llvm.GetInsertBlock(w->at);
         LLVMTypeRef type = llvm.ArrayType(llvm_memory_type(w, b->element, 1),

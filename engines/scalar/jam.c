@@ -362,7 +362,7 @@ int pass_jam(struct loop_program *p, struct pass_context *context)
         const struct engine *engine = target_engine(context->target);
         const bool scalars = !engine->vectors && !engine->launches;
         for (struct loop_function *f = p->kernels; f && scalars; f = f->next) {
-                if (f->kind == FUNCTION_STREAM)
+                if (f->kind == FUNCTION_STREAM || f->external)
                         continue;
                 struct arena *scratch = arena_new();
                 int before = count;

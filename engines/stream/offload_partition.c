@@ -94,7 +94,7 @@ static int choose_in(struct partition *p, struct region *region, struct arena *a
         for (const struct op *op = region->first; op && !p->context->diag->code; op = op->next) {
                 if (op_info[op->code].traits & TRAIT_TERMINATOR || op->code == OP_reshape)
                         continue;
-                for (int k = 0; op->code != OP_fusion && k < op->region_count; k++)
+                for (int k = 0; !op_is_kernel(op) && k < op->region_count; k++)
                         more += op->regions[k] ? choose_in(p, op->regions[k], arena) : 0;
                 ARENA_GROW(arena, times, count);
                 ARENA_GROW(arena, kernels, count);

@@ -67,7 +67,7 @@ int offload_pools(struct region *region, const struct partition *p)
         int count = 0;
         for (struct op *op = region->first, *next; op && !p->context->diag->code; op = next) {
                 next = op->next;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         count += offload_pools(op->regions[i], p);
                 count += offload_pool(op, p);
         }

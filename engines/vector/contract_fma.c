@@ -103,6 +103,8 @@ int pass_contract(struct loop_program *p, struct pass_context *context)
         if (context->exact || !target_has_fma(context->target))
                 return 0;
         for (struct loop_function *f = p->kernels; f; f = f->next) {
+                if (f->external)        /* Its body says what it means as it stands. */
+                        continue;
                 find_rounded(&c, f);
                 c.averages = averages_find(p->arena, f);
                 loop_block_walk(f->body, contract_stmt, NULL, &c);

@@ -33,7 +33,7 @@ bool onnx_define_text(struct onnx_import *im, const struct import_definition *fi
                 struct onnx_definition *d = ARENA_NEW(im->arena, struct onnx_definition),
                                        *known = map_get(im->model->definitions, f->name,
                                                         strlen(f->name));
-                *d = (struct onnx_definition){ file, m, f, map_new(im->arena), NULL };
+                *d = (struct onnx_definition){ file, m, f, map_new(im->arena), NULL, NULL };
                 while (known && known->next)
                         known = known->next;
                 if (known)
@@ -246,9 +246,17 @@ static struct function *bound_function(struct defined_node *x)
         return f;
 }
 
-/* Builds what the function computes of the arguments. */
-static void build_body(struct defined_node *x, struct function *f)
+/* Builds what the function computes of the arguments, or a call of the C function that stands for
+ * it. Returns false after an error. */
+static bool build_body(struct defined_node *x, struct function *f)
 {
+        if (x->d->symbol) {
+                struct op *op = onnx_define_external(x->im, x->n, x->d, f, x->symbols,
+                                                     x->symbol_count, x->arguments);
+                for (int i = 0; op && i < x->n->output_count; i++)
+                        x->n->outputs[i] = &op->results[i];
+                return op;
+        }
         struct region *body = &f->body, *region = x->im->b.region;
         struct op *last = region->last;
         for (int i = 0; i < body->argument_count; i++)
@@ -259,6 +267,7 @@ static void build_body(struct defined_node *x, struct function *f)
         for (int i = 0; i < x->n->output_count; i++)
                 x->n->outputs[i] = op_operand(region->last, i);
         op_erase(region->last);         /* It is the function's yield. */
+        return true;
 }
 
 /* Do the arguments have the types that the function states of them, terms over symbols included? */
@@ -291,10 +300,8 @@ bool onnx_defined(struct onnx_import *im, struct onnx_node *n, struct onnx_defin
                 struct function *f = find_arguments(&x) ? bound_function(&x) : NULL;
                 if (im->diag->errors > errors)
                         return false;
-                if (f && types_fit(&x, f)) {
-                        build_body(&x, f);
-                        return onnx_attributes_used(im, n);
-                }
+                if (f && types_fit(&x, f))
+                        return build_body(&x, f) && onnx_attributes_used(im, n);
                 why = why ? why : x.why;
         }
         return onnx_invalid(im, n, "%s: for func @%s of %s%s", why, first->stated->name,

@@ -378,7 +378,7 @@ static bool read_definitions(struct onnx_import *im)
                         return false;
                 sha256_update(&im->model->sha, file->text, file->length);
         }
-        return true;
+        return onnx_define_symbols(im);
 }
 
 static bool import_model(struct onnx_import *im, const unsigned char *bytes, size_t length)

@@ -148,6 +148,8 @@ struct onnx_definition {
         const struct function *stated;
         struct map *bound;              /* It maps what symbols stand for to the function in the
                                          * module that is imported. */
+        const char *symbol;             /* A C function of this name stands for it; NULL: none
+                                         * does. */
         struct onnx_definition *next;   /* This one has the same name, and comes later. */
 };
 
@@ -403,6 +405,17 @@ void onnx_define_free(struct onnx_import *im);            /* It frees what was r
 /* Builds what a function computes, d or one behind it, in place of the node. Returns false after an
  * error. */
 bool onnx_defined(struct onnx_import *im, struct onnx_node *n, struct onnx_definition *d);
+
+/* ---- onnx_define_symbol.c ---- */
+
+/* Marks the functions that C functions stand for. Returns false after an error. */
+bool onnx_define_symbols(struct onnx_import *im);
+/* Builds the call of d's C function, whose meaning is f, on these arguments. Returns NULL after an
+ * error. */
+struct op *onnx_define_external(struct onnx_import *im, struct onnx_node *n,
+                                const struct onnx_definition *d, struct function *f,
+                                const struct bound_symbol *symbols, int symbol_count,
+                                struct value *const *arguments);
 
 /* ---- onnx_function.c ---- */
 

@@ -36,6 +36,7 @@
  *                                                         ; 9: with extents that main finds out
  *                                                         ; 10: with images
  *                                                         ; 12: with runs in steps
+ *                                                         ; 13: with external functions
  *     program "mnist" source "3f2a..."
  *     extent %n "N" in [1, 512]
  *     extent %k "K" in [0, 512] counted
@@ -76,6 +77,8 @@
  * @conv1_task(%x, %w, %y; 0 to 8) in the kernel, or launch .. in order, one iteration after the
  * other. Behind a kernel's parameters stand its flops, and
  * which of them are computed again; behind the brace its location and summary: they are read back.
+ * Code calls a C function in place of a kernel with `external NAME(2, 3)` behind its parameters;
+ * the body says what that computes, and 2 and 3 are its first arguments.
  * ; opens any other comment. main reads a buffer as @flag[0]. Images: image %y[0] = %x[0] of 1000
  * as rgb 32 x 48, 1000 bytes that become 32 rows of 48 pixels. In main, if likely %N == 16 { .. }
  * else { .. } has the same results on both sides.
@@ -119,7 +122,7 @@ static inline bool loop_is_narrow_integer(enum element e)
 /* Expressions and blocks nest no deeper than this (verified), so functions that walk them may
  * recurse. TILE_MAX is the most rows, and columns, of a tile. */
 enum { EXPR_DEPTH_MAX = 1000, BLOCK_DEPTH_MAX = 200, TILE_MAX = 64 };
-enum { LOOP_VERSION = 12 };              /* The newest text form has this number. */
+enum { LOOP_VERSION = 13 };              /* The newest text form has this number. */
 #define EXTENT_MAX (INT64_C(1) << 59)             /* A buffer has at most this many elements, so
                                                    * that its bytes fit int64_t. */
 
@@ -447,7 +450,13 @@ struct loop_function {
         const char *spelling;           /* An intrinsic has this name in target tables; else it is
                                          * NULL. */
         struct loop_block *body;
-        bool can_fail;                  /* The function holds a FAIL or an IMAGE. */
+        const char *external;           /* Code calls the C function with this name, with
+                                         * external_extents [external_count] and the parameters, in
+                                         * place of the body of the kernel, which is its meaning;
+                                         * NULL: there is none. */
+        const int64_t *external_extents;
+        int external_count;
+        bool can_fail;                  /* The function holds a FAIL or an IMAGE, or is external. */
         double flops;                   /* A kernel has this many floating-point operations per
                                          * call, for comments and reports. */
         double again;                   /* A kernel computes this many of them more than once. */

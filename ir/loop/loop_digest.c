@@ -154,6 +154,10 @@ void loop_digest(const struct loop_function *f, struct text *scratch, char hex[6
                 add_number(scratch, f->scalars[i]->low);
                 add_number(scratch, f->scalars[i]->high);
         }
+        if (f->external)
+                text_add(scratch, "%s", f->external);
+        for (int i = 0; i < f->external_count; i++)
+                add_number(scratch, f->external_extents[i]);
         digest_block(scratch, f->body);
         struct sha256 sha;
         sha256_init(&sha);

@@ -433,6 +433,23 @@ static bool parse_flops(struct loop_parser *p, double *flops)
         return !p->failed;
 }
 
+/* Reads NAME(N, ..) behind `external`. */
+static bool parse_external(struct loop_parser *p, struct loop_function *f)
+{
+        int64_t *extents = NULL;
+        if (!(f->external = loop_lex_word(p, "the name of a C function")) ||
+            !loop_lex_expect(p, "("))
+                return false;
+        for (bool more = !loop_lex_is(p, ")"); more; more = loop_lex_accept(p, ",")) {
+                ARENA_GROW(p->arena, extents, f->external_count);
+                if (!loop_lex_int(p, "an extent", 0, INT64_MAX, &extents[f->external_count++]))
+                        return false;
+        }
+        f->external_extents = extents;
+        f->can_fail = true;
+        return loop_lex_expect(p, ")");
+}
+
 static bool parse_kernel(struct loop_parser *p, enum loop_function_kind kind)
 {
         char *name = NULL, *location;
@@ -446,6 +463,7 @@ static bool parse_kernel(struct loop_parser *p, enum loop_function_kind kind)
                 if (!parse_parameter(p, f))
                         return false;
         if (!loop_lex_expect(p, ")") || (kind == FUNCTION_STREAM && !loop_parse_machine(p)) ||
+            (kind == FUNCTION_KERNEL && loop_lex_accept(p, "external") && !parse_external(p, f)) ||
             (loop_lex_accept(p, "flops") && !parse_flops(p, &f->flops)) ||
             (loop_lex_accept(p, "again") && !parse_flops(p, &f->again)))
                 return false;

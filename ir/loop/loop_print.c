@@ -470,6 +470,13 @@ static void print_kernel_head(struct loop_printer *p, const struct loop_function
         text_add(p->out, ")");
         if (f->machine)
                 text_add(p->out, " on %s", f->machine->name);
+        if (f->external) {
+                text_add(p->out, " external %s(", f->external);
+                for (int i = 0; i < f->external_count; i++)
+                        text_add(p->out, "%s%lld", i ? ", " : "",
+                                 (long long)f->external_extents[i]);
+                text_add(p->out, ")");
+        }
         if (f->flops > 0)
                 print_number_of(p, "flops", f->flops);
         if (f->again > 0)

@@ -247,6 +247,8 @@ static int version_of(const struct loop_program *program)
                 loop_block_walk(program->entries[i].main->body, find_likely, NULL, &version);
         for (int i = 0; i < program->entry_count; i++)
                 version = program->entries[i].record ? 12 : version;
+        for (const struct loop_function *k = program->kernels; k; k = k->next)
+                version = k->external ? 13 : version;
         return version;
 }
 

@@ -531,12 +531,23 @@ static bool check_extents(struct verifier *v)
         return true;
 }
 
+/* Can code call a C function in place of f's body? */
+static bool is_external(const struct loop_function *f)
+{
+        for (int i = 0; i < f->buffer_count; i++)
+                if (f->buffers[i]->alias_class || f->buffers[i]->access == ACCESS_INOUT)
+                        return false;
+        return f->kind == FUNCTION_KERNEL && !f->scalar_count && f->buffer_count &&
+               text_is_identifier(f->external);
+}
+
 bool verify_function(struct verifier *v, const struct loop_function *f)
 {
         v->function = f;
         v->stmt = NULL;
         v->innermost = NULL;
-        v->fails = v->returns = false;
+        v->returns = false;
+        v->fails = f->external != NULL;
         v->parallel = f->kind == FUNCTION_TASK;
         v->warp = false;
         v->loops = 0;
@@ -562,6 +573,9 @@ bool verify_function(struct verifier *v, const struct loop_function *f)
                 return verify_error(v, "a task's last parameter is no index");
         if (f->kind == FUNCTION_MAIN && (f->scalar_count || f->buffer_count))
                 return verify_error(v, "main has parameters");
+        if (f->external && !is_external(f))
+                return verify_error(v, "an external function is a kernel with the name of a C "
+                                       "function, whose parameters are dense and do not overlap");
         if (f->can_fail != v->fails)
                 return verify_error(v, v->fails ? "it can fail, but does not say so"
                                                 : "it says it can fail, but cannot");

@@ -56,7 +56,7 @@ bool lower_if(struct lowering *l, struct loop_block *block, struct op *op)
 /* Are v's elements computed by a kernel, and have no other name? */
 static bool is_computed(const struct value *v)
 {
-        bool kernel = v->kind == VALUE_RESULT && (!v->op->region_count || v->op->code == OP_fusion);
+        bool kernel = v->kind == VALUE_RESULT && (!v->op->region_count || op_is_kernel(v->op));
         return kernel && !(op_info[v->op->code].traits & TRAIT_FREE) &&
                !type_is_empty(v->type);
 }

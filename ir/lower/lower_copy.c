@@ -153,6 +153,10 @@ struct loop_function *kernel_copy(struct arena *arena, const struct loop_functio
         kernel->name = copy_text(arena, from->name);
         kernel->location = copy_text(arena, from->location);
         kernel->summary = copy_text(arena, from->summary);
+        kernel->external = copy_text(arena, from->external);
+        kernel->external_extents =
+                arena_copy(arena, from->external_extents,
+                           (size_t)from->external_count * sizeof *from->external_extents);
         kernel->buffers = arena_array(arena, (size_t)from->buffer_count, sizeof *kernel->buffers);
         for (int i = 0; i < from->buffer_count; i++) {
                 kernel->buffers[i] = arena_copy(arena, from->buffers[i], sizeof **from->buffers);

@@ -366,6 +366,94 @@ static void write_results(struct emit *e, const struct kernel_request *request,
         }
 }
 
+/* ---- meanings of external functions ---- */
+
+static const struct op *external_of(const struct kernel_request *request)
+{
+        const struct op *owner = request->region ? request->region->owner : NULL;
+        return owner && owner->code == OP_external ? owner : NULL;
+}
+
+/* Is v worth memory of its own, because computing each element of it where it is read would take
+ * too long? */
+static bool is_kept(struct emit *e, const struct op *op)
+{
+        enum { KEPT = TRAIT_CONTRACTION | TRAIT_REDUCTION | TRAIT_WHOLE };
+        const unsigned traits = op_info[op->code].traits;
+        const bool shared = !(traits & TRAIT_FREE) && emit_local(e, op_result(op))->uses > 1;
+        return !type_is_empty(op_result(op)->type) && (traits & KEPT || shared);
+}
+
+/* Computes op into memory of the kernel. */
+static void keep_result(struct emit *e, const struct op *op)
+{
+        struct value *v = op_result(op);
+        struct loop_buffer *b = emit_scratch(e, "kept", element_storage(v->type->element),
+                                             type_most_elements(e->m, v->type));
+        if (op_info[op->code].traits & TRAIT_WHOLE) {
+                write_whole(e, v, b);
+                e->whole = NULL;
+                return;
+        }
+        struct output output = { .buffer = b };
+        const struct nest nest = { .shape = v->type, .splits = emit_local(e, v)->splits, .count = 1,
+                                   .values = &v, .outputs = &output };
+        write_nest(e, &nest, NULL);
+        const struct emit_place place = emit_row_major(e, b, v->type);
+        emit_local(e, v)->place = arena_copy(e->arena, &place, sizeof place);
+}
+
+/* Makes arrays of the kernel's scratch, because the C function has no parameters for it. */
+static void own_scratch(struct emit *e)
+{
+        struct loop_block *body = e->kernel->body;
+        while (e->scratch_count) {
+                struct loop_stmt *s = ARENA_NEW(e->arena, struct loop_stmt);
+                *s = (struct loop_stmt){ .kind = STMT_ALLOC, .step = 1, .next = body->first,
+                                         .buffer = e->scratch[--e->scratch_count] };
+                s->buffer->space = SPACE_STACK;
+                if (!body->first)
+                        body->end = &s->next;
+                body->first = s;
+        }
+}
+
+/* Writes what the C function computes, operation by operation. Its parameters are those of the
+ * kernel, whether they are read or not. */
+static void write_external(struct emit *e, const struct op *external,
+                           const struct kernel_request *request, struct output *outputs)
+{
+        const struct region *region = external->regions[0];
+        for (int i = 0; i < region->argument_count; i++) {
+                const struct value *v = &region->arguments[i];
+                emit_local(e, v)->role = v->name && text_is_identifier(v->name) ? v->name : "x";
+                emit_parameter(e, v);
+        }
+        for (const struct op *op = region->first; op != region->last && !e->failed; op = op->next)
+                if (is_kept(e, op))
+                        keep_result(e, op);
+        for (int i = 0; i < request->result_count && !e->failed; i++) {
+                struct value *v = request->results[i];
+                const struct nest nest = { .shape = v->type, .splits = emit_local(e, v)->splits,
+                                           .count = 1, .values = &v, .outputs = &outputs[i] };
+                if (!type_is_empty(v->type))
+                        write_nest(e, &nest, NULL);
+        }
+        own_scratch(e);
+        int count;
+        e->kernel->external = op_text(external, "symbol");
+        e->kernel->external_extents = op_ints(external, "extents", &count);
+        e->kernel->external_count = count;
+        if (emit_is_launched(e))
+                emit_error(e, EXIT_UNSUPPORTED, "kernels of a device call no C function");
+        else if (e->input_count > region->argument_count)
+                emit_error(e, EXIT_UNSUPPORTED, "the meaning of a C function reads a constant of "
+                                                "several elements: make it an input");
+        else if (e->kernel->scalar_count)
+                emit_error(e, EXIT_UNSUPPORTED, "a C function is called with extents that are "
+                                                "numbers: bind them with --dim");
+}
+
 /* ---- parameters ---- */
 
 static void mark_stmt(struct loop_stmt *s, void *context)
@@ -409,10 +497,11 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
         for (int i = 0; i < e->input_count; i++)
                 e->parameters[i]->number = 0;
         loop_block_walk(kernel->body, mark_stmt, mark_load, kernel);
+        kernel->can_fail |= kernel->external != NULL;
         int kept = 0;                   /* A parameter that was read only where nothing runs is
                                          * dropped. */
         for (int i = 0; i < e->input_count; i++)
-                if (e->parameters[i]->number) {
+                if (e->parameters[i]->number || kernel->external) {
                         e->inputs[kept] = e->inputs[i];
                         e->parameters[kept++] = e->parameters[i];
                 }
@@ -423,7 +512,7 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
         int classes = 0;
         for (int i = 0; i < output_count; i++) {
                 struct loop_buffer *y = kernel->buffers[kept + i] = outputs[i].buffer;
-                for (int k = 0; k < kept && !y->alias_class; k++) {
+                for (int k = 0; k < kept && !y->alias_class && !kernel->external; k++) {
                         const struct local *x = emit_local(e, e->inputs[k]);
                         if (may_overlap(e, x, &outputs[i]))
                                 x->parameter->alias_class = y->alias_class = ++classes;
@@ -483,7 +572,10 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
                                            .offset = -1 };
         }
         const struct kernel_scheduler *scheduler = options->scheduler;
-        if (scheduler && scheduler->wants(request, options->target)) {
+        const struct op *external = external_of(request);
+        if (external) {
+                write_external(&e, external, request, outputs);
+        } else if (scheduler && scheduler->wants(request, options->target)) {
                 if (!scheduler->write(&e, request, outputs[0].buffer) && !e.failed) {
                         struct lower_options canonical = *options;
                         canonical.scheduler = NULL;
@@ -507,6 +599,8 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
         kernel_describe(arena, e.kernel, request);
         for (int i = 0; e.symbols && i < e.kernel->scalar_count; i++)
                 e.kernel->scalars[i]->number = e.symbols[i];
+        for (int i = 0; external && i < e.input_count; i++)
+                e.inputs[i] = op_operand(external, i);
         *inputs = e.inputs;
         *input_count = e.input_count;
         return e.kernel;
@@ -541,7 +635,7 @@ struct loop_function *lower_kernel(struct loop_program *p, const struct op *op,
         for (int i = 0; i < op->result_count; i++)
                 results[i] = &op->results[i];
         request.results = results;
-        if (op->code == OP_fusion)
+        if (op_is_kernel(op))
                 kernel_request_fusion(arena, &request, op);
         struct loop_function *kernel =
                 kernel_write(arena, p->library, &request, options, inputs, input_count, diag);

@@ -50,7 +50,7 @@ static bool check_region(struct lowering *l, const struct region *region)
                                 return false;
                 if (op->code == OP_loop && !check_rows(l, op))
                         return false;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         if (!check_region(l, op->regions[i]))
                                 return false;
         }
@@ -233,10 +233,10 @@ static bool lower_kernel_op(struct lowering *l, struct loop_block *block, struct
         for (int i = 0; i < op->result_count; i++)
                 place_for(l, results[i] = &op->results[i]);
         request.results = results;
-        if (op->code == OP_fusion) {
+        if (op_is_kernel(op))
                 kernel_request_fusion(l->marks, &request, op);
+        if (op->code == OP_fusion)
                 request.too_large = &too_large;
-        }
         request.updated = updated_in_place(l, op);
         return call_kernel(l, block, &request, op->results, NULL) ||
                (too_large && lower_apart(l, block, op));

@@ -55,6 +55,7 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define INTS(name, preset)
 #define ENUM(name, preset, names)
 #define TYPE(name, preset)
+#define TEXT(name)
 #define END(name) { NULL, OPERAND_TENSOR } };
 #include "ir/tensor/ops.def"
 
@@ -69,6 +70,7 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define INTS(name, preset)
 #define ENUM(name, preset, names)
 #define TYPE(name, preset)
+#define TEXT(name)
 #define END(name) NULL };
 #include "ir/tensor/ops.def"
 
@@ -83,6 +85,7 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define INTS(name, preset) { #name, ATTR_INTS, preset, NULL },
 #define ENUM(name, preset, names) { #name, ATTR_ENUM, preset, names },
 #define TYPE(name, preset) { #name, ATTR_ELEMENT, E_##preset, NULL },
+#define TEXT(name) { #name, ATTR_TEXT, 0, NULL },
 #define END(name) \
         { NULL, ATTR_INT, 0, NULL } \
         }; \
@@ -100,6 +103,7 @@ static const char *const elementwise_results[] = { "result", NULL };
 #define INTS(name, preset)
 #define ENUM(name, preset, names)
 #define TYPE(name, preset)
+#define TEXT(name)
 #define BODY(name) #name,
 #define END(name) NULL };
 #include "ir/tensor/ops.def"

@@ -373,11 +373,11 @@ static struct op *first_inside(const struct op *op, int from)
         return NULL;
 }
 
-struct op *region_walk(const struct region *region, const struct op *last)
+static struct op *walk(const struct region *region, const struct op *last, bool all)
 {
         if (!last)
                 return region->first;
-        struct op *inside = first_inside(last, 0);
+        struct op *inside = all || last->code != OP_external ? first_inside(last, 0) : NULL;
         while (!inside) {
                 if (last->next)
                         return last->next;
@@ -393,6 +393,16 @@ struct op *region_walk(const struct region *region, const struct op *last)
         return inside;
 }
 
+struct op *region_walk(const struct region *region, const struct op *last)
+{
+        return walk(region, last, false);
+}
+
+struct op *region_walk_all(const struct region *region, const struct op *last)
+{
+        return walk(region, last, true);
+}
+
 static void drop_operands(struct op *op)
 {
         for (int i = 0; i < op->operand_count; i++)
@@ -403,8 +413,8 @@ static void drop_operands(struct op *op)
 void op_erase(struct op *op)
 {
         for (int i = 0; i < op->region_count; i++)
-                for (struct op *o = op->regions[i] ? region_walk(op->regions[i], NULL) : NULL; o;
-                     o = region_walk(op->regions[i], o))
+                for (struct op *o = op->regions[i] ? region_walk_all(op->regions[i], NULL) : NULL;
+                     o; o = region_walk_all(op->regions[i], o))
                         drop_operands(o);
         drop_operands(op);
         for (int i = 0; i < op->result_count; i++)
@@ -488,8 +498,8 @@ struct value **op_captures(struct arena *arena, const struct op *op, int *count)
         struct value **captures = NULL;
         *count = 0;
         for (int i = 0; i < op->region_count; i++)
-                for (struct op *o = op->regions[i] ? region_walk(op->regions[i], NULL) : NULL; o;
-                     o = region_walk(op->regions[i], o))
+                for (struct op *o = op->regions[i] ? region_walk_all(op->regions[i], NULL) : NULL;
+                     o; o = region_walk_all(op->regions[i], o))
                         for (int k = 0; k < o->operand_count; k++) {
                                 struct value *v = op_operand(o, k);
                                 if (!v || defined_inside(v, op) ||
@@ -527,6 +537,11 @@ struct attr *attrs_new(struct module *m, enum opcode code)
 int64_t op_int(const struct op *op, const char *name)
 {
         return op->attrs[attr_number(op->code, name)].i;
+}
+
+const char *op_text(const struct op *op, const char *name)
+{
+        return op->attrs[attr_number(op->code, name)].text;
 }
 
 enum element op_accumulator(const struct op *op)
@@ -578,6 +593,12 @@ void attr_set_ints(struct module *m, struct attr *attrs, enum opcode code, const
         a->ints = arena_copy(m->arena, values, (size_t)count * sizeof *values);
 }
 
+void attr_set_text(struct module *m, struct attr *attrs, enum opcode code, const char *name,
+                   const char *text)
+{
+        attrs[attr_number(code, name)].text = arena_string(m->arena, text);
+}
+
 /* ---- binding symbols ---- */
 
 struct binding { struct module *m; dim_t *dims; struct map *types; struct arena *arena; };
@@ -609,7 +630,8 @@ static void bind_function(struct binding *b, struct function *f)
 {
         for (int i = 0; i < f->body.argument_count; i++)
                 f->body.arguments[i].type = bind_type(b, f->body.arguments[i].type);
-        for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op)) {
+        for (struct op *op = region_walk_all(&f->body, NULL); op;
+             op = region_walk_all(&f->body, op)) {
                 for (int i = 0; i < op->result_count; i++)
                         op->results[i].type = bind_type(b, op->results[i].type);
                 for (int i = 0; i < op->region_count; i++)
@@ -646,8 +668,8 @@ bool module_bind(struct module *m, const int64_t *extents, struct diag *diag)
                 bind_function(&b, f);
         arena_free(arena);
         for (struct function *f = m->functions; f; f = f->next)
-                for (struct op *op = region_walk(&f->body, NULL); op;
-                     op = region_walk(&f->body, op))
+                for (struct op *op = region_walk_all(&f->body, NULL); op;
+                     op = region_walk_all(&f->body, op))
                         if (!op_infer(m, op, diag))
                                 return false;
         return true;

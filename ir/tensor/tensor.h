@@ -93,7 +93,7 @@ enum trait {
 
 enum { E_COMPUTE = -1 };                /* In an ELEMENT attribute it stands for the operand's
                                          * compute type. */
-enum attr_kind { ATTR_INT, ATTR_INTS, ATTR_ENUM, ATTR_ELEMENT };
+enum attr_kind { ATTR_INT, ATTR_INTS, ATTR_ENUM, ATTR_ELEMENT, ATTR_TEXT };
 enum { ATTR_MAX = 10 };
 struct attr_info {
         const char *name;
@@ -107,6 +107,7 @@ struct attr {
         int count;                      /* INTS have this length; 0: all are preset, and the type
                                          * rule fills them in. */
         int64_t *ints;
+        const char *text;               /* A TEXT is this identifier; it has no preset. */
 };
 
 enum operand_kind {
@@ -478,6 +479,7 @@ struct op *build_yield(struct builder *b, struct value *const *values, int count
 /* These functions read attributes by name; it is a bug in dnncc when the row has no such
  * attribute. */
 int64_t op_int(const struct op *op, const char *name);
+const char *op_text(const struct op *op, const char *name);
 /* Returns the element type of op's sums. */
 enum element op_accumulator(const struct op *op);
 /* count may be NULL. */
@@ -488,7 +490,10 @@ bool op_is_stack(const struct op *op);     /* Is op a concat whose operands' ele
                                             * operand after the other? */
 void attr_set(struct attr *attrs, enum opcode code, const char *name, int64_t value);
 void attr_set_ints(struct module *m, struct attr *attrs, enum opcode code, const char *name,
-                   const int64_t *values, int count); /* The values are copied. */
+                   const int64_t *values, int count);
+void attr_set_text(struct module *m, struct attr *attrs, enum opcode code, const char *name,
+                   const char *text);
+/* The values are copied. */
 /* All attributes are preset. */
 struct attr *attrs_new(struct module *m, enum opcode code);
 
@@ -611,8 +616,15 @@ struct module *module_copy(const struct module *m);
 /* Returns the values used inside op's regions but defined outside them, in order of first use. */
 struct value **op_captures(struct arena *arena, const struct op *op, int *count);
 /* Walks over all operations of a region and those nested in it, each before those inside it: for
- * (op = region_walk(region, NULL); op; op = region_walk(region, op)) */
+ * (op = region_walk(region, NULL); op; op = region_walk(region, op)). The meanings of external
+ * functions are no part of the walk, but where the region is one; region_walk_all enters them. */
 struct op *region_walk(const struct region *region, const struct op *last);
+struct op *region_walk_all(const struct region *region, const struct op *last);
+/* Is the region of op the inside of one kernel, which passes in front of lowering do not enter? */
+static inline bool op_is_kernel(const struct op *op)
+{
+        return op->code == OP_fusion || op->code == OP_external;
+}
 /* Binds symbols to extents in all types of the module, then checks every type again; extents[i] < 0
  * leaves symbol i open. */
 bool module_bind(struct module *m, const int64_t *extents, struct diag *diag);

@@ -487,8 +487,8 @@ static bool check_codes(const struct op *op, struct diag *diag)
 static bool check_all_codes(const struct module *m, struct diag *diag)
 {
         for (const struct function *f = m->functions; f; f = f->next)
-                for (struct op *op = region_walk(&f->body, NULL); op;
-                     op = region_walk(&f->body, op))
+                for (struct op *op = region_walk_all(&f->body, NULL); op;
+                     op = region_walk_all(&f->body, op))
                         if (!check_codes(op, diag))
                                 return false;
         return true;

@@ -277,6 +277,11 @@ static bool read_attr_value(struct reader *r, const struct attr_info *info, stru
                                            text_safe(r->arena, word, strlen(word)));
                 a->i = e;
                 return true;
+        case ATTR_TEXT:
+                if (!(word = reader_word(r, info->name)))
+                        return false;
+                a->text = arena_string(r->m->arena, word);
+                return true;
         }
         return false;
 }

@@ -157,7 +157,7 @@ static void print_operands(struct printer *p, const struct op *op)
 
 static void print_attr(struct printer *p, const struct attr_info *info, const struct attr *a)
 {
-        bool preset = a->i == info->preset;
+        bool preset = a->i == info->preset && info->kind != ATTR_TEXT;
         if (info->kind == ATTR_INTS) {
                 preset = true;
                 for (int i = 0; i < a->count; i++)
@@ -180,6 +180,9 @@ static void print_attr(struct printer *p, const struct attr_info *info, const st
                 break;
         case ATTR_ELEMENT:
                 text_add(p->out, "%s", element_info[a->i].text);
+                break;
+        case ATTR_TEXT:
+                text_add(p->out, "%s", a->text);
                 break;
         }
 }

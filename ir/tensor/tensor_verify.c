@@ -54,8 +54,8 @@ static void number_values(struct verifier *v)
         for (struct function *f = v->m->functions; f; f = f->next) {
                 for (int i = 0; i < f->body.argument_count; i++)
                         number_value(v, &f->body.arguments[i]);
-                for (struct op *op = region_walk(&f->body, NULL); op;
-                     op = region_walk(&f->body, op)) {
+                for (struct op *op = region_walk_all(&f->body, NULL); op;
+                     op = region_walk_all(&f->body, op)) {
                         for (int i = 0; i < op->result_count; i++)
                                 number_value(v, &op->results[i]);
                         for (int i = 0; i < op->region_count; i++)
@@ -390,12 +390,12 @@ static bool check_function(struct verifier *v, struct function *f)
         }
         if (!check_state(v, f) || !check_likely(v, f))
                 return false;
-        for (struct op *op = region_walk(&f->body, NULL), *next; op; op = next) {
+        for (struct op *op = region_walk_all(&f->body, NULL), *next; op; op = next) {
                 if (!check_op(v, f, op) || !check_regions(v, f, op))
                         return false;
                 if (op->region_count && nesting(op) >= NESTING_MAX)
                         return fail(v, f, op, "regions are nested more than %d deep", NESTING_MAX);
-                next = region_walk(&f->body, op);
+                next = region_walk_all(&f->body, op);
                 if (!finish_ops(v, op, next))
                         return false;
         }

@@ -243,6 +243,11 @@ static bool check_attrs(const struct op *op, struct diag *diag)
                      !element_is_stored((enum element)value)))
                         return rule_fail(op, diag, "%s is not an element type that can be stored",
                                          a->name);
+                if (a->kind == ATTR_TEXT && !op->attrs[i].text)
+                        return rule_fail(op, diag, "%s is missing", a->name);
+                if (a->kind == ATTR_TEXT && !text_is_identifier(op->attrs[i].text))
+                        return rule_fail(op, diag, "%s is no C identifier of at most %d characters",
+                                         a->name, TEXT_IDENTIFIER_MAX);
         }
         return true;
 }
@@ -420,10 +425,21 @@ static bool results_from_regions(struct module *m, struct op *op, struct diag *d
         return true;
 }
 
-bool type_fusion(struct module *m, struct op *op, struct diag *diag)
+/* Does the region of an external function read its arguments, constants, and what it computes? */
+static bool stands_alone(const struct region *region)
 {
-        if (!results_from_regions(m, op, diag))
-                return false;
+        for (const struct op *o = region->first; o; o = o->next)
+                for (int i = 0; i < o->operand_count; i++) {
+                        const struct value *v = op_operand(o, i);
+                        if (v && !value_is_constant(v) && value_region(v) != region)
+                                return false;
+                }
+        return true;
+}
+
+/* Checks what stands in the region of a kernel, and its results. */
+static bool check_kernel(struct module *m, const struct op *op, struct diag *diag)
+{
         const struct region *region = op->regions[0];
         for (const struct op *o = region ? region->first : NULL; o; o = o->next) {
                 bool end = o == region->last && o->code == OP_yield;
@@ -438,6 +454,35 @@ bool type_fusion(struct module *m, struct op *op, struct diag *diag)
                                          rule_type(m, t));
         }
         return true;
+}
+
+bool type_fusion(struct module *m, struct op *op, struct diag *diag)
+{
+        return results_from_regions(m, op, diag) && check_kernel(m, op, diag);
+}
+
+bool type_external(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct region *region = op->regions[0];
+        const struct op *yield = region_yield(region);
+        if (!yield) {
+                for (int i = 0; i < op->result_count; i++)
+                        if (!op->results[i].type)
+                                return rule_fail(op, diag,
+                                                 "result types must be given before the region");
+                return true;
+        }
+        if (region->argument_count != op->operand_count)
+                return rule_fail(op, diag, "its region has %d arguments, want %d",
+                                 region->argument_count, op->operand_count);
+        for (int i = 0; i < op->operand_count; i++)
+                if (region->arguments[i].type != operand_type(op, i))
+                        return rule_fail(op, diag, "argument %d of its region is %s, want %s", i,
+                                         rule_type(m, region->arguments[i].type),
+                                         rule_type(m, operand_type(op, i)));
+        if (!stands_alone(region))
+                return rule_fail(op, diag, "its region reads values around it");
+        return results_from_yield(m, op, yield, diag) && check_kernel(m, op, diag);
 }
 
 bool type_if(struct module *m, struct op *op, struct diag *diag)

@@ -169,7 +169,7 @@ static int fuse_region(struct region *region, struct pass_context *context)
             narrow = fuse_narrow(region, context->diag);
         int fused = halos < 0 || narrow < 0 ? -1 : halos + narrow;
         for (struct op *op = region->first; op; op = op->next)
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++) {
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++) {
                         int inside = fuse_region(op->regions[i], context);
                         fused = inside < 0 || fused < 0 ? -1 : fused + inside;
                 }

@@ -75,7 +75,7 @@ int kernels_join_all(struct region *region,
         int count = 0;
         for (struct op *op = region->first, *next; op; op = next) {
                 next = op->next;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         count += kernels_join_all(op->regions[i], join, context);
                 count += join(op, context);
         }

@@ -374,7 +374,7 @@ static void number_operations(struct region *region)
         int count = 0;
         for (struct op *op = region->first; op; op = op->next) {
                 op->number = count++;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         number_operations(op->regions[i]);
         }
 }

@@ -467,7 +467,7 @@ static int stream_bodies(const struct streaming *s)
         for (int i = 0; i < s->count; i++) {
                 const struct op *op = s->ops[i];
                 const int64_t left = s->budget - s->entering[i] - s->made[i];
-                for (int k = 0; op->code != OP_fusion && k < op->region_count; k++) {
+                for (int k = 0; !op_is_kernel(op) && k < op->region_count; k++) {
                         int joins = stream_region(op->regions[k], left, s->context);
                         if (joins < 0)
                                 return -1;

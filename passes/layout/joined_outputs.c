@@ -337,7 +337,7 @@ int layout_join_outputs(struct layout *l, struct region *region)
         for (struct op *op = region->first; op; op = op->next)
                 op->number = number++;
         for (struct op *op = region->first, *before; op && !l->failed; op = op->next) {
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         joined += layout_join_outputs(l, op->regions[i]);
                 before = op->previous;
                 if (!is_candidate(op) || !join(l, op))

@@ -105,7 +105,7 @@ static bool merge(struct layout *l, struct op *first)
 void layout_join_products(struct layout *l, struct region *region)
 {
         for (struct op *op = region->first; op; op = op->next) {
-                for (int i = 0; i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         layout_join_products(l, op->regions[i]);
                 if (is_candidate(op) && merge(l, op)) {
                         op = region->first;

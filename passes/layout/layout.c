@@ -197,7 +197,7 @@ static void visit_region(struct layout *l, struct region *region)
 {
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
                 next = op->next;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         visit_region(l, op->regions[i]);
                 l->why = op->result_count == 1 ? REMARK_layout_empty : REMARK_layout_channels;
                 bool large = has_large_splat(op),

@@ -474,7 +474,7 @@ static void choose_region(struct layout *l, struct region *region)
                         make_logical(l, &region->arguments[i]);
         for (struct op *op = region->first; op; op = op->next) {
                 choose_op(l, op);
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         choose_region(l, op->regions[i]);
         }
 }

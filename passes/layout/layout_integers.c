@@ -148,7 +148,7 @@ void layout_whole(struct layout *l, struct region *region)
                 return;                 /* Floats would be no faster. */
         for (struct op *op = region->first, *next; op; op = next) {
                 next = op->next;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         layout_whole(l, op->regions[i]);
                 if ((op->code == OP_convolve || op->code == OP_dot) && is_whole(l, op) &&
                     !layout_bytes(l, op))

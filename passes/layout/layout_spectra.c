@@ -432,7 +432,7 @@ void layout_spectra(struct layout *l, struct region *region)
                 return;
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
                 next = op->next;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         layout_spectra(l, op->regions[i]);
                 l->failed = !transform(l, op);
         }

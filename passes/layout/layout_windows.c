@@ -71,7 +71,7 @@ void layout_windows(struct layout *l, struct region *region)
 {
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
                 next = op->next;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         layout_windows(l, op->regions[i]);
                 int rank, apart;
                 if (op->code != OP_reduce_window || !is_separable(l, op))

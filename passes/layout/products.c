@@ -553,7 +553,7 @@ void layout_products(struct layout *l, struct region *region)
                 return;
         for (struct op *op = region->first, *next; op && !l->failed; op = next) {
                 next = op->next;
-                for (int i = 0; op->code != OP_fusion && i < op->region_count; i++)
+                for (int i = 0; !op_is_kernel(op) && i < op->region_count; i++)
                         layout_products(l, op->regions[i]);
                 if (op->result_count != 1 || !op_result(op)->uses ||
                     !type_is_static(op_result(op)->type))

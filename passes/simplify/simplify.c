@@ -210,7 +210,7 @@ static int simplify_region(struct region *region, struct simplifying *s)
         int rewrites = 0, here = 0, most = most_rewrites(region);
         for (struct op *op = region->first, *next; op && !s->endless; op = next) {
                 struct op *previous = op->previous;
-                if (op->code != OP_fusion)
+                if (!op_is_kernel(op))
                         for (int i = 0; i < op->region_count; i++)
                                 rewrites += simplify_region(op->regions[i], s);
                 bool one = op->result_count == 1 || op->code == OP_loop;

@@ -181,7 +181,7 @@ int pass_parallelize(struct loop_program *p, struct pass_context *context)
 {
         int count = 0;
         for (struct loop_function *k = p->kernels; k && context->threads > 1; k = k->next)
-                if (k->kind == FUNCTION_KERNEL)
+                if (k->kind == FUNCTION_KERNEL && !k->external)
                         count += parallelize_kernel(p, k, context);
         return count;
 }

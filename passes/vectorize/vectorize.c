@@ -386,7 +386,7 @@ int pass_vectorize(struct loop_program *p, struct pass_context *context)
                 bool changed = false;
                 v.target = target_of(f, context);
                 v.lanes = target_lanes(v.target, E_F32);
-                if (f->kind == FUNCTION_STREAM || v.lanes == 1)
+                if (f->kind == FUNCTION_STREAM || f->external || v.lanes == 1)
                         continue;
                 v.kernel = f;
                 v.open = p->extent_count && f->scalar_count;

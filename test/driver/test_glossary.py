@@ -52,7 +52,7 @@ def rows(table, macro):
 
 
 def attributes(table):
-    return re.findall(r"\b(?:INT|INTS|ENUM|TYPE)\((\w+), ", text(table).split("#undef EW")[0].split("---- element-wise: arithmetic")[1])
+    return re.findall(r"\b(?:INT|INTS|ENUM|TYPE|TEXT)\((\w+)[,)]", text(table).split("#undef EW")[0].split("---- element-wise: arithmetic")[1])
 
 
 def dump_words():

@@ -26,7 +26,7 @@ def words():
     """what the tables have"""
     table = re.sub(r"/\*.*?\*/", "", (dnncc.ROOT / "ir" / "tensor" / "ops.def").read_text(), flags=re.S)
     operation, found = None, set()
-    for m in re.finditer(r"^\s*(?:OP|EW|CMP)\((\w+)|\b(?:INT|INTS|ENUM|TYPE)\((\w+),", table, re.M):
+    for m in re.finditer(r"^\s*(?:OP|EW|CMP)\((\w+)|\b(?:INT|INTS|ENUM|TYPE|TEXT)\((\w+)[,)]", table, re.M):
         operation = m[1] or operation
         found.add(m[1] or f"{operation} {m[2]}")
     fields = re.findall(r"^(?:REGISTERS|CIRCULAR|GRID|STREAM|SCALAR)\((\w+),", (dnncc.ROOT / "ir" / "target" / "schedule.def").read_text(), re.M)

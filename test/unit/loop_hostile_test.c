@@ -312,7 +312,17 @@ static void test_wrong_statements(void **state)
 static const struct { const char *text, *message;
 } wrong_programs[] = {
         { "", "want 'loop', found the end" },
-        { "loop 13\n", "version 13" },
+        { "loop 14\n", "version 14" },
+        { HEAD "kernel @b(%x: in i64[5], %y: out i64[5]) external f(2, 3) { } main { }", NULL },
+        { HEAD "kernel @b(%y: out i64[5]) external f() { fail INDEX } main { }", NULL },
+        { HEAD "kernel @b(%y: inout i64[5]) external f() { } main { }", "do not overlap" },
+        { HEAD "kernel @b(%x: in i64[5] class 1, %y: out i64[5] class 1) external f() { } main { }", "do not overlap" },
+        { HEAD "kernel @b(%y: out i64[5], %n: index) external f() { } main { }", "an external function is a kernel" },
+        { HEAD "kernel @b(%y: out i64[5]) external while() { } main { }", "with the name of a C function" },
+        { HEAD "kernel @b() external f() { } main { }", "an external function is a kernel" },
+        { HEAD "kernel @b(%y: out i64[5]) external f(-1) { } main { }", "" },
+        { HEAD "kernel @b(%y: out i64[5]) external f(2 { } main { }", "" },
+        { HEAD "kernel @b(%y: out i64[5]) external (2) { } main { }", "" },
         { HEAD "workspace 64 align 8 live 64 buffer @r : i64[8] workspace offset 0 record 9 most 4 kernel @b(%r: out i64[8]) { } main { call @b(@r) }", NULL },
         { HEAD "buffer @r : i64[5] workspace record 9 most 4 kernel @b(%r: out i64[5]) { } main { call @b(@r) }", NULL },
         { HEAD "buffer @r : i64[5] workspace record 9 most 4 kernel @b(%r: out i64[5]) { } main { call @b(@r) let %i : index = 0 }", "cannot be a record" },

@@ -116,6 +116,9 @@ static const struct { const char *arguments, *op;
           "reduce_window(%x) kind=sum window=[2, 3] accumulator=i32 : <1 x 7 x i32>" },
         { "%x \"x\": <2 x 9 x f32>",
           "arg_window(%x) window=[1, 3] dilations=[1, 2] : <2 x 5 x i64>" },
+        { "%x \"x\": <2 x f32>, %y \"y\": <f32>",
+          "external(%x, %y) symbol=own extents=[2] : <2 x f32> {(%a: <2 x f32>, %b: <f32>)\n"
+          "    yield(%a)\n  }" },
 };
 
 static void test_rows(void **state)
