@@ -178,12 +178,15 @@ double narrow_words_cost(const struct op *op, const struct target *target,
                rounding_cycles(op, target) + (m->channels > 1 ? rate_tile_kernel(target) : 0);
 }
 
-double narrow_winograd_cost(const struct op *op, int tile, const struct target *target,
+double narrow_winograd_cost(const struct op *op, const int64_t *tile, const struct target *target,
                             double *growth)
 {
         const struct type *w = op_operand(op, 1)->type, *y = op_result(op)->type;
+        const int64_t window[] = { w->rank > 2 ? type_extent(w, 2) : 1,
+                                   w->rank > 3 ? type_extent(w, 3) : 1 };
+        struct winograd_square f;
         bool tiled = op->code == OP_convolve && w->rank == 4 &&
-                     dim_is(w->dims[2], WINOGRAD_WINDOW) && dim_is(w->dims[3], WINOGRAD_WINDOW) &&
+                     winograd_find_square(tile, window, &f) &&
                      type_extent(w, 1) >= target_block(target) && op_int(op, "groups") == 1 &&
                      op_all_ones(op, "strides") && op_all_ones(op, "dilations") &&
                      op_all_ones(op, "input_dilations");
@@ -191,14 +194,14 @@ double narrow_winograd_cost(const struct op *op, int tile, const struct target *
                 return 0;
         const struct winograd_work work = {
                 .tiles = winograd_tiles(type_extent(y, 0), type_extent(y, 2), type_extent(y, 3),
-                                        tile),
+                                        &f),
                 .channels = (double)type_extent(w, 1),
                 .outputs = whole(type_extent(w, 0), target_block(target)),
-                .f = winograd_find(tile)
+                .f = &f
         };
         double cycles;
         winograd_batches(&work, 1, target, &cycles);
-        *growth = winograd_growth(work.f) * (double)type_bytes(w);
+        *growth = (f.elements / (double)(window[0] * window[1]) - 1) * (double)type_bytes(w);
         return cycles;
 }
 

@@ -14,9 +14,9 @@ bool narrow_few(const struct type *w, const struct multiply *m);
 int64_t narrow_line(const struct type *w, const struct multiply *m);
 /* Returns the cost in f32, with blocks of `block` channels. */
 double narrow_f32_cost(const struct op *op, const struct target *target, int64_t block);
-/* Returns the cost by Winograd's algorithm, in tiles of tile x tile results; 0: it is not
+/* Returns the cost by Winograd's algorithm, in tiles of tile[0] x tile[1] results; 0: it is not
  * applicable. *growth is by how many bytes the weights grow. */
-double narrow_winograd_cost(const struct op *op, int tile, const struct target *target,
+double narrow_winograd_cost(const struct op *op, const int64_t *tile, const struct target *target,
                             double *growth);
 /* Return the cost with operands in 16 bits: in hardware tiles, and by words in registers. */
 double narrow_tiles_cost(const struct op *op, const struct target *target,

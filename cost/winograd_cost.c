@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Predicts what a convolution by 3 x 3 windows costs.
+/* Predicts what a convolution by windows costs.
  *
  *      direct     products, and reading the weights
  *      Winograd   reading U; for every batch of tiles, U again from the second-level cache, or,
@@ -21,19 +21,19 @@
 
 static double matrix_bytes(const struct winograd_work *w, double tiles)
 {
-        return 4 * w->f->size * w->f->size * tiles * (w->channels + w->outputs);
+        return 4 * w->f->elements * tiles * (w->channels + w->outputs);
 }
 
 static double panels_bytes(const struct winograd_work *w)
 {
-        return 4 * w->f->size * w->f->size * w->channels * w->outputs;
+        return 4 * w->f->elements * w->channels * w->outputs;
 }
 
 /* Returns the cycles of one iteration of the transforms of a vector of channels. */
-static double line_cycles(const struct winograd_line *line, const struct target *target)
+static double lines_cycles(const struct winograd_line *down, const struct winograd_line *across,
+                           const struct target *target)
 {
-        return (line->count + line->results) * line->step_count /
-               rate_issue(target);
+        return winograd_steps(down, across) / rate_issue(target);
 }
 
 /* Returns the cycles to write and read V and M; what exceeds the cache is also fetched before it is
@@ -52,15 +52,17 @@ double winograd_cost(const struct winograd_work *w, double batches, const struct
 {
         double lanes = target_lanes(target, E_F32), panels = panels_bytes(w),
                batch = matrix_bytes(w, w->tiles / batches);
-        double products = w->f->size * w->f->size * w->tiles * w->channels * w->outputs /
+        double products = w->f->elements * w->tiles * w->channels * w->outputs /
                           cost_products_per_cycle(target);
         bool stays = panels + batch <= (double)target_l2_bytes(target);
         double first = panels / rate_memory(target),
                again = stays ? 0 : (batches - 1) * first;
         double weights = first + (1 - rate_again_hidden(target)) * again +
                          (1 - rate_l2_hidden(target)) * batches * panels / rate_l2(target);
-        double transforms = w->channels / lanes * line_cycles(&w->f->input, target) +
-                            w->outputs / lanes * line_cycles(&w->f->output, target);
+        const struct winograd *down = &w->f->along[0], *across = &w->f->along[1];
+        double transforms =
+                w->channels / lanes * lines_cycles(&down->input, &across->input, target) +
+                w->outputs / lanes * lines_cycles(&down->output, &across->output, target);
         return weights + cost_overlapped(products, again, target) + w->tiles * transforms +
                matrices_cycles(w, w->tiles / batches, target);
 }
@@ -80,14 +82,11 @@ int64_t winograd_batches(const struct winograd_work *w, int64_t least, const str
         return best;
 }
 
-double winograd_tiles(int64_t images, int64_t rows, int64_t columns, int m)
+double winograd_tiles(int64_t images, int64_t rows, int64_t columns,
+                      const struct winograd_square *f)
 {
-        return (double)(images * divide_up(rows, m) * divide_up(columns, m));
-}
-
-double winograd_growth(const struct winograd *f)
-{
-        return f->size * f->size / (double)(WINOGRAD_WINDOW * WINOGRAD_WINDOW) - 1;
+        return (double)(images * divide_up(rows, f->along[0].tile) *
+                        divide_up(columns, f->along[1].tile));
 }
 
 double winograd_direct_cost(double weights, double positions, const struct target *target)

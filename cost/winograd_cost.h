@@ -6,18 +6,17 @@
 #include "ir/target/target.h"
 #include "ir/tensor/winograd_tiles.h"
 
-/* This is the work of a convolution by 3 x 3 windows. */
-struct winograd_work { double tiles, channels, outputs; const struct winograd *f; };
+/* This is the work of a convolution by windows; phases count as channels. */
+struct winograd_work { double tiles, channels, outputs; const struct winograd_square *f; };
 
 /* Returns the cycles of one core if the tiles are computed in `batches` batches. */
 double winograd_cost(const struct winograd_work *w, double batches, const struct target *target);
 /* Returns how many batches are best, a multiple of `least`; *cycles is what they cost. */
 int64_t winograd_batches(const struct winograd_work *w, int64_t least, const struct target *target,
                          double *cycles);
-/* Returns the number of tiles of m x m results. */
-double winograd_tiles(int64_t images, int64_t rows, int64_t columns, int m);
-/* Returns how many times as large transformed weights are as those of the windows. */
-double winograd_growth(const struct winograd *f);
+/* Returns the number of tiles. */
+double winograd_tiles(int64_t images, int64_t rows, int64_t columns,
+                      const struct winograd_square *f);
 /* Returns the cost of the same convolution without the algorithm, with `weights` weights at each of
  * `positions` positions. */
 double winograd_direct_cost(double weights, double positions, const struct target *target);

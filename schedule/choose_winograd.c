@@ -26,10 +26,33 @@ static int64_t extent_of(const struct op *op, int d)
         return dim_bound(op_module(op), op_result(op)->type->dims[d]);
 }
 
-/* Returns the tiles of an image. */
-static double tiles_of(const struct op *op, int tile)
+/* Returns the rows of the result; a signal is one. */
+static int64_t rows_of(const struct op *op)
 {
-        return winograd_tiles(1, extent_of(op, 2), extent_of(op, 3), tile);
+        return op_result(op)->type->rank == 2 + WINOGRAD_DIMS + 1 ? extent_of(op, 2) : 1;
+}
+
+static int64_t columns_of(const struct op *op)
+{
+        return extent_of(op, op_result(op)->type->rank - 2);
+}
+
+/* Returns the tiles of an image. */
+static double tiles_of(const struct op *op, const struct winograd_square *f)
+{
+        return winograd_tiles(1, rows_of(op), columns_of(op), f);
+}
+
+/* Returns the taps of the window of a convolve_packed, and the phases of its strides. */
+static double taps_of(const struct op *packed, double *phases)
+{
+        const int64_t *strides = op_ints(packed, "strides", NULL);
+        double taps = *phases = 1;
+        for (int d = 0; d < winograd_dims(packed); d++) {
+                taps *= (double)type_extent(op_operand(packed, 1)->type, 2 + d);
+                *phases *= (double)strides[d];
+        }
+        return taps;
 }
 
 int64_t schedule_winograd_line(int64_t lanes, const struct target *target)
@@ -43,23 +66,22 @@ int64_t schedule_winograd_panel(int64_t lines)
         return lines == 1 ? 1 : lines % 2 && lines % 3 == 0 ? 3 : 2;
 }
 
-double schedule_winograd_gain(const struct op *packed, int tile,
+double schedule_winograd_gain(const struct op *packed, const struct winograd_square *f,
                               const struct schedule_machine *machine)
 {
         enum { LESS = 4, POSITIONS_LESS = LESS * LESS };
         const struct type *y = op_result(packed)->type, *x = op_operand(packed, 0)->type;
         int64_t line = schedule_winograd_line(packed_lanes(x, op_operand(packed, 1)->type),
                                               machine->target),
-                lines = type_extent(y, 1) * type_extent(y, 4) / line,
+                all = type_extent(y, 1) * type_extent(y, y->rank - 1), lines = all / line,
                 panel = schedule_winograd_panel(lines);
         double outputs = (double)(divide_up(lines, panel) * panel * line);
-        double channels = (double)op_int(packed, "channels"),
-               stored = (double)(type_extent(y, 1) * type_extent(y, 4));
-        double weights = WINOGRAD_WINDOW * WINOGRAD_WINDOW * channels * stored;
+        double phases, channels = (double)op_int(packed, "channels");
+        double weights = taps_of(packed, &phases) * channels * (double)all;
         const int64_t images = extent_of(packed, 0),
-                      positions = extent_of(packed, 2) * extent_of(packed, 3);
+                      positions = rows_of(packed) * columns_of(packed);
         /* These may be as many times less. */
-        const double tiles = tiles_of(packed, tile),
+        const double tiles = tiles_of(packed, f),
                      most = op_is_static_inside(packed) ? (double)images
                             : tiles < POSITIONS_LESS    ? tiles
                                                         : POSITIONS_LESS;
@@ -69,12 +91,12 @@ double schedule_winograd_gain(const struct op *packed, int tile,
          * last. */
         int counts = 0;
         for (double one = 1; one <= most; one *= LESS) {
-                const double all = (double)(images * positions) / one;
-                struct winograd_work work = { (double)images * tiles / one, channels, outputs,
-                                              winograd_find(tile) };
+                const double sums = (double)(images * positions) / one;
+                struct winograd_work work = { (double)images * tiles / one, phases * channels,
+                                              outputs, f };
                 double some;
                 winograd_batches(&work, 1, machine->target, &some);
-                direct += one * winograd_direct_cost(weights, all, machine->target);
+                direct += one * winograd_direct_cost(weights, sums, machine->target);
                 cycles += one * some;
                 counts++;
                 if (op_is_static(packed))
@@ -138,11 +160,12 @@ struct schedule winograd_choose(const struct op *op, const struct schedule_machi
         const struct type *w = op_operand(op, 1)->type;
         struct schedule_registers s = schedule_preset(SCHEDULE_registers).registers;
         const struct product_tile tile = choose_tile(type_extent(w, 3) * type_extent(w, 4), target);
+        const struct winograd_square f = winograd_of(op);
         struct winograd_work work = { .channels = (double)type_extent(w, 2),
                                       .outputs = (double)(type_extent(w, 1) * type_extent(w, 3) *
                                                           type_extent(w, 4)),
-                                      .f = winograd_find(op_int(op, "tile")) };
-        work.tiles = (double)extent_of(op, 0) * tiles_of(op, work.f->tile);
+                                      .f = &f };
+        work.tiles = (double)extent_of(op, 0) * tiles_of(op, &f);
         s.vectors = tile.vectors;
         s.wide = tile.wide;
         s.ahead = core_waits(target);

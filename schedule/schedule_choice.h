@@ -47,10 +47,10 @@ bool schedule_can_flatten(const struct op *contraction);
 struct packed_work;
 double packed_least_cycles(const struct packed_work *work, const struct target *target);
 
-/* Returns the cycles that Winograd's algorithm over tiles of `tile` (2 or 4) rows and columns is
- * predicted to save for a convolution by 3 x 3 windows; 0: fewer than it is worth.
- * (choose_winograd.c) */
-double schedule_winograd_gain(const struct op *packed, int tile,
+/* Returns the cycles that Winograd's algorithm by the transforms f is predicted to save for a
+ * convolution; 0: fewer than it is worth. (choose_winograd.c) */
+struct winograd_square;
+double schedule_winograd_gain(const struct op *packed, const struct winograd_square *f,
                               const struct schedule_machine *machine);
 /* schedule_winograd_line returns the outputs of a line of its weights, where vectors have `lanes`
  * lanes; schedule_winograd_panel returns the lines of a panel, where there are `lines` in all. */

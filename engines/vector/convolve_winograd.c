@@ -37,8 +37,11 @@ struct tiles {
         struct kernel_state s;
         const struct target *wide;      /* The target of the products has the width that the
                                          * schedule asks for. */
-        const struct winograd *f;
+        struct winograd_square f;
         int elements;                   /* A square has this many elements. */
+        int tile[WINOGRAD_DIMS];        /* A tile has this many rows and columns of results. */
+        int64_t stride[WINOGRAD_DIMS];
+        bool image_has_rows;            /* A signal has columns alone: it is one row. */
         int64_t rows, columns, all;     /* An image has rows by columns tiles, all images have
                                          * `all`: where a run gives extents, at most. */
         struct loop_expr *open_rows, *open_columns;     /* A run gives so many; NULL: it does
@@ -48,6 +51,7 @@ struct tiles {
         /* `width` is the outputs of a panel, `panel_size` the elements of w in it, `panels` the
          * panels of an element. */
         int64_t channels, width, panel_size, panels;
+        int64_t phases;                 /* The channels are those of so many phases of x. */
         struct matrix v, m;
         struct loop_expr *open;         /* A run gives this many tiles, `all` at most; NULL: there
                                          * are `all`. */
@@ -101,9 +105,11 @@ static void open_tiles(struct tiles *t, struct loop_expr *from, struct loop_expr
         struct loop_expr *columns = columns_of(t), *image = image_of(t);
         t->image = one ? emit_int(e, 0) : emit_let(e, "image", emit_op(e, LOOP_DIV, number, image));
         number = one ? number : emit_op(e, LOOP_REM, number, image);
-        t->row = emit_let(e, "row", times(e, emit_op(e, LOOP_DIV, number, columns), t->f->tile));
+        t->row = emit_op(e, LOOP_DIV, number, columns);
+        t->row = t->image_has_rows ? emit_let(e, "row", times(e, t->row, t->tile[0]))
+                                   : emit_int(e, 0);
         t->column =
-                emit_let(e, "column", times(e, emit_op(e, LOOP_REM, number, columns), t->f->tile));
+                emit_let(e, "column", times(e, emit_op(e, LOOP_REM, number, columns), t->tile[1]));
 }
 
 static struct loop_expr *in_matrix(struct tiles *t, const struct matrix *m, struct loop_expr *tile,
@@ -115,17 +121,25 @@ static struct loop_expr *in_matrix(struct tiles *t, const struct matrix *m, stru
 
 static int element_number(const struct tiles *t, int row, int column)
 {
-        return row * t->f->size + column;
+        return row * t->f.along[1].size + column;
 }
 
 /* ---- the input's transform ---- */
+
+/* Returns how far apart two places of x are, at whole numbers of rows and columns. */
+static struct loop_expr *in_image(struct tiles *t, struct loop_expr *row, struct loop_expr *column)
+{
+        struct emit *e = t->s.e;
+        struct loop_expr *at = times(e, column, t->s.x.stride[t->s.rank - 2]);
+        return t->image_has_rows ? plus(e, state_x_along(&t->s, row, 2), at) : at;
+}
 
 static struct loop_expr *load_input(void *context, int row, int column)
 {
         struct tiles *t = context;
         struct emit *e = t->s.e;
-        struct loop_expr *at = plus(e, state_x_along(&t->s, number(e, row), 2),
-                                    number(e, column * t->s.x.stride[3]));
+        struct loop_expr *at = in_image(t, number(e, row * t->stride[0]),
+                                        number(e, column * t->stride[1]));
         return load(t, t->s.xs, plus(e, t->from, at));
 }
 
@@ -140,24 +154,38 @@ static bool store_input(void *context, int row, int column, struct loop_expr *va
 static void write_input(struct tiles *t, struct loop_expr *from, struct loop_expr *to)
 {
         struct emit *e = t->s.e;
-        const struct winograd_values values = { t->f->size,  t->f->size, load_input,
-                                                store_input, t,          t->s.has_fma };
-        int64_t inner = type_extent(op_operand(t->s.op, 0)->type, 4), lanes = t->s.lanes;
+        const struct winograd *down = &t->f.along[0], *across = &t->f.along[1];
+        const struct winograd_values values = { &down->input, &across->input, down->size,
+                                                across->size, load_input,     store_input,
+                                                t,            t->s.has_fma };
+        int64_t inner = type_extent(op_operand(t->s.op, 0)->type, t->s.rank - 1),
+                lanes = t->s.lanes, channels = t->channels / t->phases;
         struct loop_expr *tile;
         open_tiles(t, from, to, &tile);
         t->s.image = t->image;
         struct loop_expr *x = plus(e, state_x_image(&t->s),
-                                   plus(e, state_x_along(&t->s, t->row, 2),
-                                        times(e, t->column, t->s.x.stride[3])));
+                                   in_image(t, times(e, t->row, t->stride[0]),
+                                            times(e, t->column, t->stride[1])));
         x = emit_let(e, "x_at", x);
-        struct loop_expr *c =
-                emit_for(e, "c", number(e, 0), number(e, divide_up(t->channels, lanes)));
+        struct loop_expr *phase = NULL;
+        if (t->phases > 1) {
+                phase = emit_for(e, "phase", number(e, 0), number(e, t->phases));
+                x = plus(e, x, in_image(t, emit_op_int(e, LOOP_DIV, phase, t->stride[1]),
+                                        emit_op_int(e, LOOP_REM, phase, t->stride[1])));
+                x = emit_let(e, "x_at", x);
+        }
+        struct loop_expr *c = emit_for(e, "c", number(e, 0), number(e, divide_up(channels, lanes)));
         struct loop_expr *block = emit_op_int(e, LOOP_DIV, c, inner / lanes);
         struct loop_expr *within = times(e, emit_op_int(e, LOOP_REM, c, inner / lanes), lanes);
         t->from = emit_let(e, "from",
                            plus(e, plus(e, x, state_x_along(&t->s, block, 1)), within));
-        t->to = emit_let(e, "to", in_matrix(t, &t->v, tile, times(e, c, lanes)));
-        winograd_emit(e, &t->f->input, &values);
+        struct loop_expr *to_channel = times(e, c, lanes);
+        if (phase)
+                to_channel = plus(e, times(e, phase, channels), to_channel);
+        t->to = emit_let(e, "to", in_matrix(t, &t->v, tile, to_channel));
+        winograd_emit(e, &values);
+        if (phase)
+                emit_end(e);
         emit_end(e);
         emit_end(e);
 }
@@ -301,8 +329,8 @@ static bool open_edge(struct tiles *t, int tile, struct loop_expr *at, int i, di
 static struct loop_expr *in_square(struct tiles *t, int i, int j)
 {
         struct emit *e = t->s.e;
-        int64_t at = (int64_t)(i * t->f->tile + j) * t->s.lanes;
-        return plus(e, times(e, t->task, t->f->tile * t->f->tile * t->s.lanes), number(e, at));
+        int64_t at = (int64_t)(i * t->tile[1] + j) * t->s.lanes;
+        return plus(e, times(e, t->task, t->tile[0] * t->tile[1] * t->s.lanes), number(e, at));
 }
 
 static bool store_output(void *context, int i, int j, struct loop_expr *value)
@@ -310,11 +338,12 @@ static bool store_output(void *context, int i, int j, struct loop_expr *value)
         struct tiles *t = context;
         struct emit *e = t->s.e;
         const struct type *y = op_result(t->s.op)->type;
+        const int last = t->s.rank - 2;
         struct loop_expr *index[RANK_MAX] = { t->image, t->block_index,
-                                              plus(e, t->row, number(e, i)),
-                                              plus(e, t->column, number(e, j)) };
-        bool row = open_edge(t, t->f->tile, index[2], i, y->dims[2]),
-             column = open_edge(t, t->f->tile, index[3], j, y->dims[3]);
+                                              plus(e, t->row, number(e, i)) };
+        index[last] = plus(e, t->column, number(e, j));
+        bool row = t->image_has_rows && open_edge(t, t->tile[0], index[2], i, y->dims[2]),
+             column = open_edge(t, t->tile[1], index[last], j, y->dims[last]);
         const struct state_vector v = { t->s.result, index, value, { t->lane, t->s.lanes, NULL } };
         bool good = t->s.pool ? state_write_vector(&t->s, &v, t->square,
                                                    minus(e, in_square(t, i, j), t->lane))
@@ -331,16 +360,16 @@ static void write_windows(struct tiles *t)
         struct kernel_state *s = &t->s;
         const struct type *y = op_result(s->pool)->type;
         enum reducer kind = (enum reducer)op_int(s->pool, "kind");
-        int tile = t->f->tile / POOL;
-        for (int n = 0; n < tile * tile; n++) {
-                int i = n / tile, j = n % tile;
+        const int rows = t->tile[0] / POOL, columns = t->tile[1] / POOL;
+        for (int n = 0; n < rows * columns; n++) {
+                int i = n / columns, j = n % columns;
                 struct loop_expr *index[RANK_MAX] = {
                         t->image, t->block_index,
                         plus(e, emit_op_int(e, LOOP_DIV, t->row, POOL), number(e, i)),
                         plus(e, emit_op_int(e, LOOP_DIV, t->column, POOL), number(e, j))
                 };
-                bool row = open_edge(t, tile, index[2], i, y->dims[2]),
-                     column = open_edge(t, tile, index[3], j, y->dims[3]);
+                bool row = open_edge(t, rows, index[2], i, y->dims[2]),
+                     column = open_edge(t, columns, index[3], j, y->dims[3]);
                 struct loop_expr *best =
                         loop_splat(s->arena, s->lanes,
                                    emit_identity(e, kind, s->multiply->sum, s->multiply->sum));
@@ -360,12 +389,14 @@ static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_ex
 {
         struct emit *e = t->s.e;
         const struct type *y = op_result(t->s.op)->type;
-        const int64_t most[] = { dim_bound(op_module(t->s.op), y->dims[2]),
-                                 dim_bound(op_module(t->s.op), y->dims[3]) };
-        int rows = most[0] < t->f->tile ? (int)most[0] : t->f->tile;
-        int columns = most[1] < t->f->tile ? (int)most[1] : t->f->tile;
-        const struct winograd_values values = { rows,         columns, load_product,
-                                                store_output, t,       t->s.has_fma };
+        const int64_t most[] = { t->image_has_rows ? dim_bound(op_module(t->s.op), y->dims[2]) : 1,
+                                 dim_bound(op_module(t->s.op), y->dims[t->s.rank - 2]) };
+        int rows = most[0] < t->tile[0] ? (int)most[0] : t->tile[0];
+        int columns = most[1] < t->tile[1] ? (int)most[1] : t->tile[1];
+        const struct winograd *down = &t->f.along[0], *across = &t->f.along[1];
+        const struct winograd_values values = { &down->output, &across->output, rows,
+                                                columns,       load_product,    store_output,
+                                                t,             t->s.has_fma };
         int64_t block = op_int(t->s.op, "block"), lanes = t->s.lanes;
         struct loop_expr *tile;
         open_tiles(t, from, to, &tile);
@@ -374,7 +405,7 @@ static bool write_output(struct tiles *t, struct loop_expr *from, struct loop_ex
         emit_loop(e, lanes, false);
         struct loop_expr *output = plus(e, times(e, t->block_index, block), t->lane);
         t->from = emit_let(e, "from", in_matrix(t, &t->m, tile, output));
-        bool good = winograd_emit(e, &t->f->output, &values);
+        bool good = winograd_emit(e, &values);
         if (t->s.pool)
                 write_windows(t);
         for (int opened = 3; opened > 0; opened--)
@@ -479,12 +510,13 @@ static bool write_all(struct kernel_state *s)
         struct tiles *t = (struct tiles *)s;
         struct emit *e = s->e;
         const struct type *y = op_result(s->op)->type;
-        if (!dim_is_static(y->dims[2]))
-                t->open_rows = emit_let(e, "rows",
-                                        divided_up(e, emit_extent(e, y, 2), t->f->tile));
-        if (!dim_is_static(y->dims[3]))
-                t->open_columns = emit_let(e, "columns",
-                                           divided_up(e, emit_extent(e, y, 3), t->f->tile));
+        const int last = s->rank - 2;
+        if (t->image_has_rows && !dim_is_static(y->dims[2]))
+                t->open_rows =
+                        emit_let(e, "rows", divided_up(e, emit_extent(e, y, 2), t->tile[0]));
+        if (!dim_is_static(y->dims[last]))
+                t->open_columns =
+                        emit_let(e, "columns", divided_up(e, emit_extent(e, y, last), t->tile[1]));
         if (!type_is_static(y))
                 t->open = emit_let(e, "all",
                                    emit_op(e, LOOP_MUL, emit_extent(e, y, 0), image_of(t)));
@@ -505,8 +537,10 @@ static struct matrix new_matrix(struct tiles *t, const char *name, int64_t count
 }
 
 /* Are these windows of 2 x 2 results, each within a tile? */
-static bool can_pool(const struct op *pool)
+static bool can_pool(const struct tiles *t, const struct op *pool)
 {
+        if (!t->image_has_rows || t->tile[0] % POOL || t->tile[1] % POOL)
+                return false;
         const int64_t *window = op_ints(pool, "window", NULL),
                       *strides = op_ints(pool, "strides", NULL),
                       *pads = op_ints(pool, "pads", NULL);
@@ -530,10 +564,19 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common)
         t->wide = common->target;
         state_set_width(&t->s, common->e->options->target);
         t->s.write_all = write_all;
-        t->f = winograd_find(op_int(op, "tile"));
-        t->elements = t->f->size * t->f->size;
-        t->rows = divide_up(dim_bound(op_module(op), y->dims[2]), t->f->tile);
-        t->columns = divide_up(dim_bound(op_module(op), y->dims[3]), t->f->tile);
+        t->f = winograd_of(op);
+        t->elements = t->f.elements;
+        t->image_has_rows = winograd_dims(op) == WINOGRAD_DIMS;
+        for (int d = 0; d < WINOGRAD_DIMS; d++)
+                t->tile[d] = t->f.along[d].tile;
+        const int64_t *strides = op_ints(op, "strides", NULL);
+        t->stride[0] = t->image_has_rows ? strides[0] : 1;
+        t->stride[1] = strides[winograd_dims(op) - 1];
+        t->phases = winograd_phases(op);
+        t->rows = t->image_has_rows
+                          ? divide_up(dim_bound(op_module(op), y->dims[2]), t->tile[0])
+                          : 1;
+        t->columns = divide_up(dim_bound(op_module(op), y->dims[y->rank - 2]), t->tile[1]);
         t->all = dim_bound(op_module(op), y->dims[0]) * t->rows * t->columns;
         t->panels = type_extent(w, 1);
         t->channels = type_extent(w, 2);
@@ -542,8 +585,9 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common)
         /* Blocks and panels must be whole vectors, and panels whole register tiles. */
         int lanes = t->s.lanes;
         if (t->width % (t->s.schedule.vectors * target_lanes(t->wide, E_F32)) ||
-            type_extent(x, 4) % lanes || type_extent(y, 4) % lanes || t->s.x.stride[4] != 1 ||
-            (t->s.pool && !can_pool(t->s.pool)))
+            type_extent(x, x->rank - 1) % lanes || type_extent(y, y->rank - 1) % lanes ||
+            t->s.x.stride[x->rank - 1] != 1 || (t->phases > 1 && t->channels / t->phases % lanes) ||
+            (t->s.pool && !can_pool(t, t->s.pool)))
                 return NULL;
         int64_t batch = t->s.schedule.tile_batch;
         t->batch = tiling_even(t->all,
@@ -558,7 +602,7 @@ struct kernel_state *winograd_prepare(const struct kernel_state *common)
         if (t->s.pool) {
                 t->s.between = true;
                 t->square = emit_scratch(t->s.e, "square", t->s.multiply->sum,
-                                         (int64_t)tasks_of(t) * t->f->tile * t->f->tile * lanes);
+                                         (int64_t)tasks_of(t) * t->tile[0] * t->tile[1] * lanes);
         }
         return &t->s;
 }

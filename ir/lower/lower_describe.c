@@ -99,16 +99,18 @@ static double packed_flops(const struct op *op)
 /* Returns the work of transforms and products as they are computed, in whole tiles. */
 static double winograd_work(const struct op *op)
 {
-        const struct winograd *f = winograd_find(op_int(op, "tile"));
+        const struct winograd_square f = winograd_of(op);
+        const int64_t *tile = op_ints(op, "tile", NULL);
         const struct type *y = op_result(op)->type;
         double channels = (double)type_extent(op_operand(op, 1)->type, 2),
                outputs = (double)op_int(op, "outputs");
         double tiles = (double)dim_bound(op_module(op), y->dims[0]);
-        for (int d = 2; d < 4; d++)
-                tiles *= (double)divide_up(dim_bound(op_module(op), y->dims[d]), f->tile);
+        for (int d = 0; d < winograd_dims(op); d++)
+                tiles *= (double)divide_up(dim_bound(op_module(op), y->dims[2 + d]), tile[d]);
         return tiles *
-               (channels * winograd_flops(&f->input) + outputs * winograd_flops(&f->output) +
-                2 * channels * outputs * f->size * f->size);
+               (channels * winograd_flops(&f.along[0].input, &f.along[1].input) +
+                outputs * winograd_flops(&f.along[0].output, &f.along[1].output) +
+                2 * channels * outputs * f.elements);
 }
 
 /* Returns the work of all lines along all axes. */

@@ -8,7 +8,8 @@
 struct tiles {
         struct emit *e;
         const struct op *op;
-        const struct winograd *f;
+        struct winograd_square f;
+        int dims;                       /* Images have two spatial dimensions, signals one. */
         struct loop_buffer *v, *m, *y;  /* V [elements][channels] and M [elements] of one tile, and
                                          * Y of all tiles. */
         dim_t y_dims[RANK_MAX];         /* The extents of y are those of whole tiles. */
@@ -21,11 +22,11 @@ static struct loop_expr *plus(struct tiles *t, struct loop_expr *a, struct loop_
         return emit_op(t->e, LOOP_ADD, a, b);
 }
 
-/* Returns where row, column of the square are in buffer [size * size][count] for number k. */
+/* Returns where row, column of the square are in buffer [elements][count] for number k. */
 static struct loop_expr *place(struct tiles *t, int row, int column, int64_t count,
                                struct loop_expr *k)
 {
-        return plus(t, emit_int(t->e, (row * t->f->size + column) * count), k);
+        return plus(t, emit_int(t->e, (row * t->f.along[1].size + column) * count), k);
 }
 
 static int64_t channels_of(const struct op *op) { return type_extent(op_operand(op, 1)->type, 2); }
@@ -36,11 +37,25 @@ static struct loop_expr *load_input(void *context, int row, int column)
 {
         struct tiles *t = context;
         const struct value *x = op_operand(t->op, 0);
-        int64_t inner = type_extent(x->type, 4);
-        struct loop_expr *index[] = { t->image, emit_op_int(t->e, LOOP_DIV, t->channel, inner),
-                                      plus(t, t->row, emit_int(t->e, row)),
-                                      plus(t, t->column, emit_int(t->e, column)),
-                                      emit_op_int(t->e, LOOP_REM, t->channel, inner) };
+        int64_t inner = type_extent(x->type, x->type->rank - 1);
+        const int64_t phases = winograd_phases(t->op), channels = channels_of(t->op) / phases;
+        struct loop_expr *channel =
+                phases > 1 ? emit_op_int(t->e, LOOP_REM, t->channel, channels) : t->channel;
+        struct loop_expr *phase = phases > 1 ? emit_op_int(t->e, LOOP_DIV, t->channel, channels)
+                                             : emit_int(t->e, 0);
+        struct loop_expr *index[RANK_MAX] = { t->image,
+                                              emit_op_int(t->e, LOOP_DIV, channel, inner) };
+        struct loop_expr *at[WINOGRAD_DIMS] = { plus(t, t->row, emit_int(t->e, row)),
+                                                plus(t, t->column, emit_int(t->e, column)) };
+        const int64_t *strides = op_ints(t->op, "strides", NULL);
+        for (int d = t->dims - 1; d >= 0; d--) {
+                struct loop_expr *within = emit_op_int(t->e, LOOP_REM, phase, strides[d]);
+                phase = emit_op_int(t->e, LOOP_DIV, phase, strides[d]);
+                index[2 + d] = plus(t, emit_op_int(t->e, LOOP_MUL, at[WINOGRAD_DIMS - t->dims + d],
+                                                   strides[d]),
+                                    within);
+        }
+        index[2 + t->dims] = emit_op_int(t->e, LOOP_REM, channel, inner);
         return emit_element(t->e, x, index);
 }
 
@@ -90,9 +105,12 @@ static struct loop_expr *load_product(void *context, int row, int column)
 static bool store_output(void *context, int row, int column, struct loop_expr *value)
 {
         struct tiles *t = context;
-        struct loop_expr *index[] = { t->image, t->block, plus(t, t->row, emit_int(t->e, row)),
-                                      plus(t, t->column, emit_int(t->e, column)), t->lane };
-        emit_store(t->e, t->y, emit_position(t->e, 5, t->y_dims, index), value);
+        struct loop_expr *index[RANK_MAX] = { t->image, t->block };
+        if (t->dims == WINOGRAD_DIMS)
+                index[2] = plus(t, t->row, emit_int(t->e, row));
+        index[1 + t->dims] = plus(t, t->column, emit_int(t->e, column));
+        index[2 + t->dims] = t->lane;
+        emit_store(t->e, t->y, emit_position(t->e, 3 + t->dims, t->y_dims, index), value);
         return true;
 }
 
@@ -104,23 +122,29 @@ static struct loop_expr *open_loop(struct tiles *t, const char *name, struct loo
 static void write_tiles(struct tiles *t)
 {
         struct emit *e = t->e;
-        const struct winograd_values input = { t->f->size,  t->f->size, load_input,
-                                               store_input, t,          false };
-        const struct winograd_values output = { t->f->tile,   t->f->tile, load_product,
-                                                store_output, t,          false };
-        const int tile = t->f->tile;
-        struct loop_expr *rows = emit_op_int(e, LOOP_DIV, emit_dim(e, t->y_dims[2]), tile),
-                         *columns = emit_op_int(e, LOOP_DIV, emit_dim(e, t->y_dims[3]), tile);
+        const struct winograd *down = &t->f.along[0], *across = &t->f.along[1];
+        const struct winograd_values input = { &down->input, &across->input, down->size,
+                                               across->size, load_input,     store_input,
+                                               t,            false };
+        const struct winograd_values output = { &down->output, &across->output, down->tile,
+                                                across->tile,  load_product,    store_output,
+                                                t,             false };
+        const dim_t last = t->y_dims[1 + t->dims];
+        struct loop_expr *rows = t->dims < WINOGRAD_DIMS
+                                         ? emit_int(e, 1)
+                                         : emit_op_int(e, LOOP_DIV, emit_dim(e, t->y_dims[2]),
+                                                       down->tile),
+                         *columns = emit_op_int(e, LOOP_DIV, emit_dim(e, last), across->tile);
         t->image = open_loop(t, "n", emit_dim(e, t->y_dims[0]));
-        t->row = emit_op_int(e, LOOP_MUL, open_loop(t, "i", rows), tile);
-        t->column = emit_op_int(e, LOOP_MUL, open_loop(t, "j", columns), tile);
+        t->row = emit_op_int(e, LOOP_MUL, open_loop(t, "i", rows), down->tile);
+        t->column = emit_op_int(e, LOOP_MUL, open_loop(t, "j", columns), across->tile);
         t->channel = open_loop(t, "c", emit_int(e, channels_of(t->op)));
-        winograd_emit(e, &t->f->input, &input);
+        winograd_emit(e, &input);
         emit_end(e);
         t->block = open_loop(t, "m", emit_dim(e, t->y_dims[1]));
-        t->lane = open_loop(t, "l", emit_dim(e, t->y_dims[4]));
+        t->lane = open_loop(t, "l", emit_dim(e, t->y_dims[2 + t->dims]));
         write_products(t);
-        winograd_emit(e, &t->f->output, &output);
+        winograd_emit(e, &output);
         for (int opened = 5; opened > 0; opened--)
                 emit_end(e);
 }
@@ -134,16 +158,21 @@ struct loop_expr *element_convolve_winograd(struct emit *e, const struct op *op,
         struct tiles *t = *state;
         if (!t) {
                 *state = t = ARENA_NEW(e->arena, struct tiles);
-                *t = (struct tiles){ .e = e, .op = op, .f = winograd_find(op_int(op, "tile")) };
-                int64_t tile = t->f->tile, elements = (int64_t)t->f->size * t->f->size, all = 1;
+                *t = (struct tiles){
+                        .e = e, .op = op, .f = winograd_of(op), .dims = winograd_dims(op)
+                };
+                const int64_t *tile = op_ints(op, "tile", NULL);
+                int64_t all = 1;
                 for (int d = 0; d < y->rank; d++) {
-                        bool spatial = d == 2 || d == 3;
-                        t->y_dims[d] = spatial ? dim_round_up(op_module(op), y->dims[d], tile)
+                        bool spatial = d >= 2 && d < 2 + t->dims;
+                        t->y_dims[d] = spatial ? dim_round_up(op_module(op), y->dims[d],
+                                                              (int)tile[d - 2])
                                                : y->dims[d];
                         all *= dim_bound(op_module(op), t->y_dims[d]);
                 }
-                t->v = emit_scratch(e, "transformed", y->element, elements * channels_of(op));
-                t->m = emit_scratch(e, "products", y->element, elements);
+                t->v = emit_scratch(e, "transformed", y->element,
+                                    t->f.elements * channels_of(op));
+                t->m = emit_scratch(e, "products", y->element, t->f.elements);
                 t->y = emit_scratch(e, "tiles", y->element, all);
                 struct scope *scope = emit_prologue(e);
                 write_tiles(t);

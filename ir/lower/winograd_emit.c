@@ -3,8 +3,6 @@
 
 #include "ir/lower/lower_emit.h"
 
-enum { VALUES_MAX = WINOGRAD_SIZE_MAX + 12 };
-
 static struct loop_expr *write_step(struct emit *e, const struct winograd_step *step,
                                     struct loop_expr **values, bool fused)
 {
@@ -19,18 +17,18 @@ static struct loop_expr *write_step(struct emit *e, const struct winograd_step *
 }
 
 /* Returns the values, a bit each, that the first results are made of. */
-static unsigned needed_for(const struct winograd_line *line, int results)
+static uint64_t needed_for(const struct winograd_line *line, int results)
 {
-        unsigned needed = 0;
+        uint64_t needed = 0;
         for (int i = 0; i < results; i++)
-                needed |= 1u << line->result[i];
+                needed |= (uint64_t)1 << line->result[i];
         for (int i = line->step_count - 1; i >= 0; i--)
                 if (needed >> (line->count + i) & 1)
-                        needed |= 1u << line->steps[i].a | 1u << line->steps[i].b;
+                        needed |= (uint64_t)1 << line->steps[i].a | (uint64_t)1 << line->steps[i].b;
         return needed;
 }
 
-static void write_line(struct emit *e, const struct winograd_line *line, unsigned needed,
+static void write_line(struct emit *e, const struct winograd_line *line, uint64_t needed,
                        bool fused, struct loop_expr **values)
 {
         for (int i = 0; i < line->step_count; i++)
@@ -39,27 +37,29 @@ static void write_line(struct emit *e, const struct winograd_line *line, unsigne
                                 emit_let(e, "t", write_step(e, &line->steps[i], values, fused));
 }
 
-bool winograd_emit(struct emit *e, const struct winograd_line *line,
-                   const struct winograd_values *square)
+bool winograd_emit(struct emit *e, const struct winograd_values *square)
 {
-        struct loop_expr *columns[WINOGRAD_SIZE_MAX][VALUES_MAX], *values[VALUES_MAX];
-        unsigned in_column = needed_for(line, square->rows),
-                 in_row = needed_for(line, square->columns);
-        for (int j = 0; j < line->count; j++) {
-                for (int i = 0; i < line->count; i++)
-                        if (in_row >> j & 1 && in_column >> i & 1)
+        const struct winograd_line *down = square->down, *across = square->across;
+        struct loop_expr *columns[WINOGRAD_SIZE_MAX][WINOGRAD_VALUES_MAX],
+                *values[WINOGRAD_VALUES_MAX];
+        const uint64_t in_column = needed_for(down, square->rows),
+                       in_row = needed_for(across, square->columns);
+        for (int j = 0; j < across->count; j++) {
+                if (!(in_row >> j & 1))
+                        continue;
+                for (int i = 0; i < down->count; i++)
+                        if (in_column >> i & 1)
                                 columns[j][i] =
                                         emit_let(e, "x", square->load(square->context, i, j));
-                if (in_row >> j & 1)
-                        write_line(e, line, in_column, square->fused, columns[j]);
+                write_line(e, down, in_column, square->fused, columns[j]);
         }
         for (int i = 0; i < square->rows; i++) {
-                for (int j = 0; j < line->count; j++)
+                for (int j = 0; j < across->count; j++)
                         if (in_row >> j & 1)
-                                values[j] = columns[j][line->result[i]];
-                write_line(e, line, in_row, square->fused, values);
+                                values[j] = columns[j][down->result[i]];
+                write_line(e, across, in_row, square->fused, values);
                 for (int j = 0; j < square->columns; j++)
-                        if (!square->store(square->context, i, j, values[line->result[j]]))
+                        if (!square->store(square->context, i, j, values[across->result[j]]))
                                 return false;
         }
         return true;

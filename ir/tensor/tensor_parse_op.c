@@ -3,6 +3,7 @@
 #include "ir/target/schedule.h"
 #include "ir/tensor/tensor_reader.h"
 
+#include <ctype.h>
 #include <string.h>
 
 /* A value's name in the function being read. Names are never reused, even behind their region's
@@ -238,18 +239,21 @@ static bool read_operands(struct reader *r, struct written *w)
         return true;
 }
 
+/* Reads a list; a number alone is a list of one. */
 static bool read_ints(struct reader *r, const char *name, struct attr *a)
 {
-        if (!reader_expect(r, "["))
+        const bool one = !reader_at(r, "[") && r->p < r->end &&
+                         (*r->p == '-' || isdigit((unsigned char)*r->p));
+        if (!one && !reader_expect(r, "["))
                 return false;
-        if (reader_accept(r, "]"))
+        if (!one && reader_accept(r, "]"))
                 return true;
         do {
                 ARENA_GROW(r->m->arena, a->ints, a->count);
                 if (!reader_int(r, name, INT64_MIN, INT64_MAX, &a->ints[a->count++]))
                         return false;
-        } while (reader_accept(r, ","));
-        return reader_expect(r, "]");
+        } while (!one && reader_accept(r, ","));
+        return one || reader_expect(r, "]");
 }
 
 static bool read_attr_value(struct reader *r, const struct attr_info *info, struct attr *a)

@@ -141,54 +141,94 @@ bool type_convolve_lanes(struct module *m, struct op *op, struct diag *diag)
                rule_shape(m, op, e, x->rank, dims, diag);
 }
 
-/* Finds the rows (d = 0) or columns of the result: *extent, or, where that is 0, those of the
+/* What convolve_winograd says of a spatial dimension. */
+struct tiled { int64_t tile, window, stride; dim_t extent; };
+
+/* Finds the extent of the result along spatial dimension d, or, where that is 0, that of the
  * result's type. Checks that x reaches to the end of the last tile. */
-static bool find_tiled(struct module *m, struct op *op, int d, int tile, dim_t *extent,
-                       struct diag *diag)
+static bool find_tiled(struct module *m, struct op *op, int d, struct tiled *t, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0), *y = op->results[0].type;
         const dim_t in = x->dims[2 + d];
-        if (dim_is(*extent, 0) && y && y->kind == TYPE_TENSOR && y->rank == x->rank &&
+        if (dim_is(t->extent, 0) && y && y->kind == TYPE_TENSOR && y->rank == x->rank &&
             !dim_is_static(y->dims[2 + d]))
-                *extent = y->dims[2 + d];
-        int64_t most = dim_is_static(*extent) ? dim_extent(*extent) : 1, more;
-        const dim_t whole = dim_round_up(m, *extent, tile);
-        return (most >= 1 && most <= STEP_MAX && dim_difference(m, in, whole, &more) &&
-                more >= WINOGRAD_WINDOW - 1) ||
+                t->extent = y->dims[2 + d];
+        int64_t most = dim_is_static(t->extent) ? dim_extent(t->extent) : 1, more;
+        const bool good = most >= 1 && most <= STEP_MAX;
+        dim_t whole = good ? dim_round_up(m, t->extent, (int)t->tile) : in;
+        if (t->stride > 1 && good)
+                whole = dim_binary(m, DIM_MUL, whole, dim_of(t->stride));
+        return (good && dim_difference(m, in, whole, &more) &&
+                more >= t->stride * (t->window - 1)) ||
                rule_fail(op, diag,
                          "x is %s, want it to hold the windows of all %s of the result in tiles of "
-                         "%d",
-                         rule_type(m, x), d ? "columns" : "rows", tile);
+                         "%lld",
+                         rule_type(m, x), d + 1 == winograd_dims(op) ? "columns" : "rows",
+                         (long long)t->tile);
 }
 
-/* x is [N, blocks, rows, columns, Bi], w [elements, panels, channels, vectors, lanes]. */
+/* Finds what is said of the spatial dimensions, and the transforms. */
+static bool find_tiles(struct module *m, struct op *op, struct tiled *t,
+                       struct winograd_square *f, struct diag *diag)
+{
+        enum { STRIDE_MAX = 16 };
+        const int spatial = winograd_dims(op);
+        const int64_t *tile = rule_ints_of_all(m, op, "tile", spatial, 1, WINOGRAD_SIZE_MAX, diag),
+                      *window = NULL, *stride = NULL;
+        if (tile)
+                window = rule_ints_of_all(m, op, "window", spatial, 1, WINOGRAD_WINDOW_MAX, diag);
+        if (window)
+                stride = rule_ints_of_all(m, op, "strides", spatial, 1, STRIDE_MAX, diag);
+        if (!stride)
+                return false;
+        static const char *const names[] = { "rows", "columns" };
+        for (int d = 0; d < spatial; d++) {
+                const char *name = names[WINOGRAD_DIMS - spatial + d];
+                struct winograd one;
+                t[d] = (struct tiled){ tile[d], window[d], stride[d], dim_of(op_int(op, name)) };
+                if (!winograd_find(tile[d], window[d], &one))
+                        return rule_fail(op, diag,
+                                         "a tile of %lld %s has a window of %lld, want 1 and 1, or "
+                                         "2 and more that are %d at most together",
+                                         (long long)tile[d], name, (long long)window[d],
+                                         WINOGRAD_SIZE_MAX + 1);
+        }
+        *f = winograd_of(op);
+        return true;
+}
+
+/* x is [N, blocks, (rows,) columns, Bi], w [elements, panels, phases * channels, vectors,
+ * lanes]. */
 bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
 {
-        if (!check_static(m, op, 5, diag))
+        if (!check_static(m, op, 4, diag))
                 return false;
         const struct type *x = operand_type(op, 0), *w = operand_type(op, 1);
-        const struct winograd *f = winograd_find(op_int(op, "tile"));
-        dim_t spatial[] = { dim_of(op_int(op, "rows")), dim_of(op_int(op, "columns")) };
+        struct winograd_square f;
+        struct tiled t[WINOGRAD_DIMS];
+        const int spatial = winograd_dims(op);
         int64_t outputs = op_int(op, "outputs"), block = op_int(op, "block");
         if (!element_is_float(x->element) || element_info[x->element].compute != x->element)
                 return rule_fail(op, diag, "operands are %s, want f32 or f64",
                                  element_info[x->element].text);
-        if (!f)
-                return rule_fail(op, diag, "tile is %lld, want 2 or 4",
-                                 (long long)op_int(op, "tile"));
-        if (x->rank != 5 || w->rank != 5 || !dim_is(w->dims[0], f->size * f->size) ||
-            type_extent(w, 4) < 1)
-                return rule_fail(
-                        op, diag,
-                        "operands are %s and %s, want five dimensions, of w the first %d",
-                        rule_type(m, x), rule_type(m, w), f->size * f->size);
-        for (int d = 0; d < 2; d++)
-                if (!find_tiled(m, op, d, f->tile, &spatial[d], diag))
+        if (spatial > WINOGRAD_DIMS || w->rank != 5)
+                return rule_fail(op, diag,
+                                 "operands are %s and %s, want four or five dimensions, and five",
+                                 rule_type(m, x), rule_type(m, w));
+        if (!find_tiles(m, op, t, &f, diag))
+                return false;
+        if (!dim_is(w->dims[0], f.elements) || type_extent(w, 4) < 1)
+                return rule_fail(op, diag, "w is %s, want its first dimension %d", rule_type(m, w),
+                                 f.elements);
+        for (int d = 0; d < spatial; d++)
+                if (!find_tiled(m, op, d, &t[d], diag))
                         return false;
-        if (type_extent(w, 2) < 1 || type_extent(w, 2) > type_extent(x, 1) * type_extent(x, 4))
-                return rule_fail(op, diag, "w has %lld channels, want 1 to %lld",
-                                 (long long)type_extent(w, 2),
-                                 (long long)(type_extent(x, 1) * type_extent(x, 4)));
+        const int64_t phases = winograd_phases(op),
+                      most = phases * type_extent(x, 1) * type_extent(x, x->rank - 1);
+        if (type_extent(w, 2) < 1 || type_extent(w, 2) > most || type_extent(w, 2) % phases)
+                return rule_fail(op, diag, "w has %lld channels, want 1 to %lld in %lld phases",
+                                 (long long)type_extent(w, 2), (long long)most,
+                                 (long long)phases);
         int64_t lanes = type_extent(w, 4);
         if (outputs < 1 || outputs > STEP_MAX || block < 1 || block > STEP_MAX ||
             (block % lanes && block != outputs))
@@ -200,10 +240,11 @@ bool type_convolve_winograd(struct module *m, struct op *op, struct diag *diag)
                 return rule_fail(op, diag, "%lld panels of %lld, want them to hold %lld outputs",
                                  (long long)type_extent(w, 1), (long long)panel,
                                  (long long)(blocks * block));
-        return rule_shape(m, op, x->element, 5,
-                          (dim_t[]){ x->dims[0], dim_of(blocks), spatial[0], spatial[1],
-                                     dim_of(block) },
-                          diag);
+        dim_t dims[RANK_MAX] = { x->dims[0], dim_of(blocks) };
+        for (int d = 0; d < spatial; d++)
+                dims[2 + d] = t[d].extent;
+        dims[2 + spatial] = dim_of(block);
+        return rule_shape(m, op, x->element, x->rank, dims, diag);
 }
 
 /* ---- dot_blocks ---- */

@@ -123,6 +123,21 @@ const int64_t *rule_ints(struct module *m, struct op *op, const char *name, int 
         return a->ints ? a->ints : arena_alloc(m->arena, sizeof *a->ints);
 }
 
+const int64_t *rule_ints_of_all(struct module *m, struct op *op, const char *name, int count,
+                                int64_t least, int64_t most, struct diag *diag)
+{
+        const struct attr_info *info;
+        struct attr *a = attr_named(op, name, &info);
+        if (a->count == 1 && count > 1) {
+                const int64_t one = a->ints[0];
+                a->ints = arena_array(m->arena, (size_t)count, sizeof *a->ints);
+                a->count = count;
+                for (int i = 0; i < count; i++)
+                        a->ints[i] = one;
+        }
+        return rule_ints(m, op, name, count, least, most, diag);
+}
+
 bool rule_distinct(const struct op *op, const char *name, const int64_t *ints, int count, int limit,
                    struct diag *diag)
 {

@@ -26,6 +26,9 @@ bool rule_indices(struct module *m, const struct op *op, dim_t extent, struct di
 /* Returns an INTS attribute at its full length, with each entry in [least, most]. */
 const int64_t *rule_ints(struct module *m, struct op *op, const char *name, int count,
                          int64_t least, int64_t most, struct diag *diag);
+/* The same; a list of one stands for all entries. */
+const int64_t *rule_ints_of_all(struct module *m, struct op *op, const char *name, int count,
+                                int64_t least, int64_t most, struct diag *diag);
 /* Checks for distinct numbers in [0, limit). */
 bool rule_distinct(const struct op *op, const char *name, const int64_t *ints, int count, int limit,
                    struct diag *diag);

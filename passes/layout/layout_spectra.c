@@ -18,8 +18,10 @@
  * integers stay as they are. Blocks take memory: where that is more than --max-ram, there are none
  * (compiler/budget.c). */
 #include "cost/layout_cost.h"
+#include "cost/narrow_cost.h"
 #include "ir/loop/loop_vector.h"
 #include "passes/layout/layout_spectra.h"
+#include "passes/layout/winograd.h"
 
 #include <string.h>
 
@@ -135,7 +137,30 @@ static double choose_sizes(const struct layout *l, struct spectral *s)
         return least;
 }
 
-/* Predicts how long the convolution takes as it is. */
+/* Returns the less of `cycles` and what Winograd's algorithm takes, where constants have room for
+ * its weights. */
+static double winograd_cycles(const struct layout *l, const struct op *op, double cycles)
+{
+        const struct type *w = op_operand(op, 1)->type;
+        int64_t forms[WINOGRAD_FORMS_MAX][WINOGRAD_DIMS], window[WINOGRAD_DIMS];
+        if (w->rank != 2 + WINOGRAD_DIMS || !target_engine(l->context->target)->vectors)
+                return cycles;
+        for (int d = 0; d < WINOGRAD_DIMS; d++)
+                window[d] = type_extent(w, 2 + d);
+        const double room = winograd_constants(op_module(op)) *
+                            (double)l->context->limits.winograd_percent / 100;
+        const int count = winograd_forms(window, forms);
+        for (int i = 0; i < count; i++) {
+                double growth;
+                const double some =
+                        narrow_winograd_cost(op, forms[i], l->context->target, &growth);
+                if (some > 0 && growth <= room && some < cycles)
+                        cycles = some;
+        }
+        return cycles;
+}
+
+/* Predicts how long the convolution takes without Fourier transforms. */
 static double direct_cycles(const struct layout *l, const struct spectral *s)
 {
         const struct target *target = l->context->target;
@@ -156,7 +181,7 @@ static double direct_cycles(const struct layout *l, const struct spectral *s)
                 const double plain = layout_plain_cost(s->op, target);
                 cycles = plain < cycles ? plain : cycles;
         }
-        return cycles;
+        return winograd_cycles(l, s->op, cycles);
 }
 
 /* ---- x in blocks ---- */

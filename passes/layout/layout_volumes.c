@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Layout of convolutions of volumes by windows of 1 x 3 x 3: each plane is an image.
+/* Layout of convolutions of volumes by windows of 1 x 3 x 3 to 1 x 7 x 7: each plane is
+ * an image.
  *
  *   %1 = convolve(%0, @w) pads=[0, 1, 1, 0, 1, 1]        %1 = transpose(%0) : <16 x 4 x 28 x 28 x 16>
  *          : <1 x 64 x 16 x 28 x 28>                     %2 = pad(%1, ..) : <16 x 4 x 30 x 30 x 16>
@@ -8,11 +9,25 @@
  *
  * The pass winograd has tiles for images alone, and saves more than the copies of whole planes
  * cost where there are several blocks of channels on both sides. */
+#include "ir/tensor/winograd_tiles.h"
 #include "passes/layout/layout.h"
 
 #include <string.h>
 
-enum { PLANES = 2, CHANNELS_LEAST = 48 };       /* Planes lie along this dimension of blocks. */
+enum {
+        PLANES = 2,                     /* Planes lie along this dimension of blocks. */
+        CHANNELS_LEAST = 48,
+        WINDOW_LEAST = 3
+};
+
+/* Is it a window of one plane that Winograd's algorithm has tiles for? */
+static bool is_window_of_plane(const struct type *w)
+{
+        const int64_t window[] = { type_extent(w, 3), type_extent(w, 4) };
+        int64_t forms[WINOGRAD_FORMS_MAX][WINOGRAD_DIMS];
+        return dim_is(w->dims[2], 1) && window[0] >= WINDOW_LEAST && window[1] >= WINDOW_LEAST &&
+               winograd_forms(window, forms);
+}
 
 bool layout_is_of_images(const struct layout *l, const struct op *convolve)
 {
@@ -21,9 +36,8 @@ bool layout_is_of_images(const struct layout *l, const struct op *convolve)
         const bool direct = layout_is_direct(convolve) && op_all_ones(convolve, "strides") &&
                             op_all_ones(convolve, "dilations");
         const struct engine *engine = target_engine(l->context->target);
-        return x->rank == 5 && dim_is(w->dims[2], 1) && dim_is(w->dims[3], 3) &&
-               dim_is(w->dims[4], 3) && !pads[0] && !pads[3] && direct && type_is_static(x) &&
-               op_int(convolve, "groups") == 1 && x->element == E_F32 &&
+        return x->rank == 5 && is_window_of_plane(w) && !pads[0] && !pads[3] && direct &&
+               type_is_static(x) && op_int(convolve, "groups") == 1 && x->element == E_F32 &&
                type_extent(x, 1) >= CHANNELS_LEAST && type_extent(w, 0) >= CHANNELS_LEAST &&
                engine->vectors && engine->layout == LAYOUT_OF_LEAST_COST && !l->context->exact &&
                !l->context->direct;

@@ -98,13 +98,22 @@ static bool fits_words(const struct op *op, const struct target *target)
 static void find_tiled(struct op *op, const struct target *target, double words, double plain,
                        struct winograd_choice **choices, int *count, struct arena *arena)
 {
-        for (int tile = 2; tile <= WINOGRAD_TILE_MAX; tile += 2) {
-                double bytes, cycles = narrow_winograd_cost(op, tile, target, &bytes);
+        const struct type *w = op_operand(op, 1)->type;
+        int64_t forms[WINOGRAD_FORMS_MAX][WINOGRAD_DIMS], window[WINOGRAD_DIMS];
+        if (w->rank != 2 + WINOGRAD_DIMS)
+                return;
+        for (int d = 0; d < WINOGRAD_DIMS; d++)
+                window[d] = type_extent(w, 2 + d);
+        const int all = winograd_forms(window, forms);
+        for (int i = 0; i < all; i++) {
+                double bytes, cycles = narrow_winograd_cost(op, forms[i], target, &bytes);
                 if (!cycles || cycles >= plain || words < cycles)
                         continue;
                 ARENA_GROW(arena, *choices, *count);
-                (*choices)[*count] = (struct winograd_choice){ op, tile, *count,
-                                                               plain - cycles, bytes };
+                (*choices)[*count] = (struct winograd_choice){
+                        op, { forms[i][0], forms[i][1] }, *count, plain - cycles, bytes, false,
+                        false
+                };
                 ++*count;
         }
 }
@@ -135,7 +144,7 @@ static int choose_words(struct function *f, const struct pass_context *context,
         }
         winograd_afford(tiled, count, constants * (double)context->limits.winograd_percent / 100);
         for (int i = 0; i < count; i++)
-                if (tiled[i].tile) {
+                if (tiled[i].taken) {
                         chosen -= tiled[i].op->number;
                         tiled[i].op->number = 0;
                 }

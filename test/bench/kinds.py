@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Times small networks of kinds that the zoo lacks, beside onnxruntime: docs/measurements/kinds.md.
 
-    build/venv/bin/python test/bench/kinds.py [--dnncc=PATH,..] [--target=T] [--options=..] [--rounds=N] [KIND..]
+    build/venv/bin/python test/bench/kinds.py [--dnncc=PATH,..] [--target=T] [--options=..;..] [--rounds=N] [KIND..]
 
-Several compilers are timed in turns, so that a change is measured in one run. A figure is the least of all rounds, of one thread.
+Several compilers, each with the options between semicolons, are timed in turns, so that a change is measured in one run. A figure is the least of all rounds, of one thread.
 """
 import argparse
 import pathlib
@@ -183,6 +183,27 @@ def windows_of_31(g):
     return [1, 64, 56, 56], g.op("Conv", "x", g.normal(64, 64, 31, 31), pads=[15] * 4)
 
 
+def convolved(channels, size, window, stride=1):
+    def network(g):
+        pads = [k // 2 for k in window]
+        w = g.normal(channels, channels, *window, scale=(channels * np.prod(window)) ** -0.5)
+        x = g.op("Relu", g.op("Conv", "x", w, g.normal(channels), pads=[*pads, *pads], strides=[stride] * len(window)))
+        return [1, channels, *size], x
+    network.__name__ = "windows_of_" + "x".join(map(str, window)) + (f"_by_{stride}" if stride > 1 else "")
+    network.__doc__ = f"a convolution of {channels} channels into as many, of {' x '.join(map(str, size))}"
+    return network
+
+
+for size in 3, 5, 7:
+    kind(convolved(64, [56, 56], [size, size]))
+    kind(convolved(64, [4096], [size]))
+for window in [1, 7], [7, 1]:
+    kind(convolved(192, [17, 17], window))
+kind(convolved(64, [56, 56], [3, 5]))
+for size in 5, 7:
+    kind(convolved(64, [56, 56], [size, size], 2))
+
+
 def layer(g, x, inputs, outputs):
     return g.op("MatMul", x, g.normal(inputs, outputs, scale=inputs ** -0.5))
 
@@ -238,17 +259,17 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--dnncc", default=str(HERE.parents[1] / "build" / "dnncc"))
     parser.add_argument("--target", default="native")
-    parser.add_argument("--options", default="", help="others for dnncc, as in --options=--quantize-weights=s4")
+    parser.add_argument("--options", default="", help="others for dnncc, as in --options=--quantize-weights=s4; behind a semicolon others yet")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("kinds", nargs="*", metavar="KIND", choices=[[], *KINDS], help=", ".join(KINDS))
     options = parser.parse_args()
-    compilers = options.dnncc.split(",")
+    compilers = [(path, given.split()) for path in options.dnncc.split(",") for given in options.options.split(";")]
     for name in options.kinds or KINDS:
         with tempfile.TemporaryDirectory() as folder:
             model, g = pathlib.Path(folder) / f"{name}.onnx", Network()
             shape, y = KINDS[name](g)
             g.save(model, shape, y)
-            rounds = [[*(dnncc_time(d, options.target, options.options.split(), model) for d in compilers), peer_time(model, shape)] for _ in range(options.rounds)]
+            rounds = [[*(dnncc_time(path, options.target, given, model) for path, given in compilers), peer_time(model, shape)] for _ in range(options.rounds)]
             *ours, peer = (min(times) for times in zip(*rounds))
             print(f"{name:28}", " ".join(f"{ms:9.3f} ms ({peer / ms:.2f})" for ms in ours), f" onnxruntime {peer:.3f} ms", flush=True)
 

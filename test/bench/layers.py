@@ -20,7 +20,7 @@ def kind(summary):
     if word in ("dot", "dot_blocks"):
         return "gemm"
     if word == "convolve_winograd":
-        return "3x3 winograd"
+        return "winograd"
     if word == "convolve_lanes":
         return "depthwise"
     if word not in ("convolve", "convolve_packed") or len(shapes) < 3:
@@ -50,7 +50,7 @@ def layer_class(summary):
         return None
     if summary.count("convolve") > 1:
         return "layer chains"
-    if what in ("gemm", "3x3 winograd"):
+    if what in ("gemm", "winograd"):
         return "products" if what == "gemm" else "winograd"
     y = shape(SHAPE.findall(summary)[-1])
     wide = y[3 if summary.startswith("convolve_packed") and len(y) == 5 else -1]

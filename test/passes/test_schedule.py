@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Scheduled kernels against canonical ones: random contractions, with random schedules, fusions around them and targets. --check
 runs both in the interpreter; the C of this machine's targets is compiled, too, and must agree with the interpreter's result."""
+import math
 import pathlib
 import random
 import re
@@ -238,24 +239,34 @@ class Windows(Contraction):
 
 
 class Winograd(Contraction):
+    """F(m, r) of every kind, of images and signals, with strides by phases"""
     name = "convolve_winograd"
+    spatials = [1, 2, 2, 2]
 
     def operation(self, out, target):
         r, lanes = self.r, LANES[target]
-        tile, n, inner, blocks, vectors = r.choice([2, 4]), r.choice([1, 1, 2]), r.choice([16, 16, 32]), r.randint(1, 3), r.choice([1, 2, 2])
+        n, inner, blocks, vectors = r.choice([1, 1, 2]), r.choice([16, 16, 32]), r.randint(1, 3), r.choice([1, 2, 2])
+        window = [r.choice([3, 3, 3, 1, 2, 4, 5, 6, 7]) for _ in out]
+        tile = [1 if k == 1 else r.choice([m for m in (2, 2, 3, 4, 4, 5, 6, 7) if m + k <= 9]) for k in window]
+        strides = [r.choice([1, 1, 1, 2, 3]) for _ in out] if r.random() < 0.4 else [1 for _ in out]
+        phases = math.prod(strides)
         channels, outputs = r.randint((blocks - 1) * inner + 1, blocks * inner), r.randint(1, 80)
-        rows, columns, block = r.randint(1, 14), r.randint(1, 14), 16 * r.choice([1, 1, 2])
+        if phases > 1:
+            channels = -(-channels // lanes) * lanes
+        block = 16 * r.choice([1, 1, 2])
         stored = -(-outputs // block)
-        extent = [-(-e // tile) * tile + 2 + r.randint(0, 1) for e in (rows, columns)]
+        extent = [(-(-e // m) * m + k - 1) * s + r.randint(0, 1) for e, m, k, s in zip(out, tile, window, strides)]
         whole = [v for v in (1, 2, 4, 8) if v * lanes % 16 == 0 and vectors * 16 % (v * lanes) == 0]
         schedule = (f"columns={r.choice([1, 3, 6, 14])} vectors={r.choice(whole)} tile_batch={r.choice([0, 0, 3, 8])} "
                     f"unroll={r.choice([1, 3, 4])} split={r.choice([1, 1, 2])} prefetch={r.choice([0, 0, 1, 2])}{self.tasks()}")
-        return ([n, blocks, *extent, inner], [(tile + 2) ** 2, -(-stored * block // (16 * vectors)), channels, vectors, 16],
-                [n, stored, rows, columns, block],
-                f"tile={tile} rows={rows} columns={columns} outputs={outputs} block={block}", schedule)
+        elements = math.prod(m + k - 1 for m, k in zip(tile, window))
+        result = f"rows={out[0]} columns={out[1]}" if len(out) == 2 else f"columns={out[0]}"
+        return ([n, blocks, *extent, inner], [elements, -(-stored * block // (16 * vectors)), phases * channels, vectors, 16],
+                [n, stored, *out, block],
+                f"tile={tile} window={window} strides={strides} {result} outputs={outputs} block={block}", schedule)
 
     def stored(self, rank):
-        return [2, 1, 3, 0, 4]
+        return [2, 1, 3, 0, 4] if rank == 5 else [2, 1, 0, 3]
 
 
 class Blocks(Contraction):

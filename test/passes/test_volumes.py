@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Convolutions of volumes by windows of 1 x 3 x 3 are computed plane by plane, by Winograd's algorithm."""
+"""Convolutions of volumes by windows of 1 x 3 x 3 and larger planes are computed plane by plane, by Winograd's algorithm."""
 import pathlib
 import sys
 
@@ -14,11 +14,11 @@ import dnncc  # noqa: E402
 import processor  # noqa: E402
 
 
-def network(path, images=1, planes=4, channels=64, middle=64, size=(12, 10), pads=(0, 1, 1, 0, 1, 1), strides=(1, 1, 1), dilations=(1, 1, 1)):
+def network(path, images=1, planes=4, channels=64, middle=64, size=(12, 10), pads=(0, 1, 1, 0, 1, 1), strides=(1, 1, 1), dilations=(1, 1, 1), window=(3, 3)):
     """1 x 3 x 3, ReLU, 3 x 1 x 1, and a sum with the operand where the shape is the same"""
     random = np.random.default_rng(0)
-    w = [random.standard_normal(s, np.float32) / np.float32(np.prod(s[1:]) ** 0.5) for s in ((middle, channels, 1, 3, 3), (middle,), (channels, middle, 3, 1, 1))]
-    same = pads == (0, 1, 1, 0, 1, 1) and strides == dilations == (1, 1, 1)
+    w = [random.standard_normal(s, np.float32) / np.float32(np.prod(s[1:]) ** 0.5) for s in ((middle, channels, 1, *window), (middle,), (channels, middle, 3, 1, 1))]
+    same = all(pads[d + 1] + pads[d + 4] == window[d] - 1 for d in range(2)) and pads[0] + pads[3] == 0 and strides == dilations == (1, 1, 1)
     nodes = [helper.make_node("Relu", ["x"], ["r"]), helper.make_node("Conv", ["r", "w0", "w1"], ["a"], pads=pads, strides=strides, dilations=dilations),
              helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Conv", ["b", "w2"], ["c"], pads=[1, 0, 0, 1, 0, 0])]
     nodes.append(helper.make_node("Add", ["c", "x"], ["y"]) if same else helper.make_node("Relu", ["c"], ["y"]))
@@ -28,7 +28,7 @@ def network(path, images=1, planes=4, channels=64, middle=64, size=(12, 10), pad
     return path
 
 
-IMAGES = [dict(), dict(images=2, planes=3), dict(planes=1), dict(channels=58, middle=70), dict(channels=144), dict(size=(3, 7)), dict(pads=(0, 0, 2, 0, 1, 0))]
+IMAGES = [dict(), dict(images=2, planes=3), dict(planes=1), dict(channels=58, middle=70), dict(channels=144), dict(size=(3, 7)), dict(pads=(0, 0, 2, 0, 1, 0)), dict(window=(5, 5), pads=(0, 2, 2, 0, 2, 2)), dict(window=(3, 7), pads=(0, 1, 3, 0, 1, 3))]
 OTHERS = [dict(channels=24), dict(pads=(1, 1, 1, 0, 1, 1)), dict(strides=(1, 2, 2)), dict(strides=(2, 1, 1)), dict(dilations=(1, 2, 2))]
 
 

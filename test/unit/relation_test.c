@@ -56,6 +56,8 @@ static const struct sample {
           "convolve_lanes(%x, %w) : <2 x 2 x 3 x 3 x 4 x f32>", EXACT, 0 },
         { "%x \"x\": <2 x 1 x 4 x 6 x 16 x f32>, %w \"w\": <16 x 1 x 16 x 1 x 16 x f32>",
           "convolve_winograd(%x, %w) tile=2 rows=2 columns=4 outputs=16 : <2 x 1 x 2 x 4 x 16 x f32>", 0, 0 },
+        { "%x \"x\": <2 x 1 x 16 x 16 x f32>, %w \"w\": <5 x 1 x 32 x 1 x 16 x f32>",
+          "convolve_winograd(%x, %w) tile=3 strides=2 columns=6 outputs=16 : <2 x 1 x 6 x 16 x f32>", 0, 0 },
         { "%x \"x\": <2 x 1 x 3 x 8 x i8>, %w \"w\": <2 x 2 x 2 x 2 x 4 x u8>, %p \"p\": <2 x 1 x 3 x 2 x f32>, "
           "%t \"t\": <2 x 1 x 3 x 2 x i32>, %s \"s\": <2 x 2 x 2 x 4 x f32>, "
           "%z \"z\": <2 x 2 x 2 x 4 x u8>",

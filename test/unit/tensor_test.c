@@ -91,8 +91,13 @@ static const struct { const char *arguments, *op;
         { "%x \"x\": <1 x 2 x 10 x 11 x 16 x f32>, %w \"w\": <36 x 1 x 30 x 3 x 16 x f32>",
           "convolve_winograd(%x, %w) rows=7 columns=5 outputs=40 : <1 x 3 x 7 x 5 x 16 x f32>" },
         { "%x \"x\": <1 x 1 x 4 x 4 x 3 x f64>, %w \"w\": <16 x 1 x 3 x 1 x 16 x f64>",
-          "convolve_winograd(%x, %w) tile=2 rows=1 columns=2 outputs=5 block=5 : <1 x 1 x 1 x 2 x "
-          "5 x f64>" },
+          "convolve_winograd(%x, %w) tile=[2, 2] rows=1 columns=2 outputs=5 block=5 : <1 x 1 x 1 x "
+          "2 x 5 x f64>" },
+        { "%x \"x\": <1 x 1 x 4 x 8 x 16 x f32>, %w \"w\": <8 x 1 x 16 x 1 x 16 x f32>",
+          "convolve_winograd(%x, %w) tile=[1, 2] window=[1, 7] rows=4 columns=2 outputs=16 : <1 x 1 "
+          "x 4 x 2 x 16 x f32>" },
+        { "%x \"x\": <1 x 1 x 20 x 16 x f32>, %w \"w\": <6 x 1 x 32 x 1 x 16 x f32>",
+          "convolve_winograd(%x, %w) strides=[2] columns=7 outputs=16 : <1 x 1 x 7 x 16 x f32>" },
         { "%x \"x\": <1 x 1 x 3 x 64 x i8>, %w \"w\": <2 x 2 x 4 x 2 x 64 x u8>, %p \"p\": <1 x 1 "
           "x 3 x 2 x f32>, "
           "%t \"t\": <1 x 1 x 3 x 2 x i32>, %s \"s\": <2 x 2 x 2 x 16 x f16>, %z \"z\": <2 x 2 x 2 "

@@ -210,21 +210,42 @@ static const struct { const char *arguments, *op, *message;
           "convolve(%x, %w) input_dilations=[2147483647] : <1 x f32>",
           "convolve: result is <1 x f32>, want <1 x 6 x 4611686011984936963 x f32>" },
         { "%x: <1 x 1 x 6 x 6 x 16 x f32>, %w: <36 x 1 x 16 x 1 x 16 x f32>",
-          "convolve_winograd(%x, %w) tile=3 rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x 16 x "
+          "convolve_winograd(%x, %w) tile=7 rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x 16 x "
           "f32>",
-          "convolve_winograd: tile is 3, want 2 or 4" },
+          "convolve_winograd: a tile of 7 rows has a window of 3, want 1 and 1, or 2 and more that "
+          "are 9 at most together" },
+        { "%x: <1 x 1 x 6 x 6 x 16 x f32>, %w: <36 x 1 x 16 x 1 x 16 x f32>",
+          "convolve_winograd(%x, %w) window=[3, 1] rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x "
+          "16 x f32>",
+          "convolve_winograd: a tile of 4 columns has a window of 1, want 1 and 1, or 2 and more "
+          "that are 9 at most together" },
+        { "%x: <1 x 1 x 6 x 6 x 16 x f32>, %w: <36 x 1 x 16 x 1 x 16 x f32>",
+          "convolve_winograd(%x, %w) tile=[4, 4, 4] rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x "
+          "16 x f32>",
+          "convolve_winograd: tile has 3 values, want 2" },
+        { "%x: <1 x 1 x 6 x 6 x 6 x 16 x f32>, %w: <36 x 1 x 16 x 1 x 16 x f32>",
+          "convolve_winograd(%x, %w) rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x 16 x f32>",
+          "convolve_winograd: operands are <1 x 1 x 6 x 6 x 6 x 16 x f32> and <36 x 1 x 16 x 1 x "
+          "16 x f32>, want four or five dimensions, and five" },
+        { "%x: <1 x 1 x 11 x 12 x 16 x f32>, %w: <36 x 1 x 64 x 1 x 16 x f32>",
+          "convolve_winograd(%x, %w) strides=2 rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x 16 x "
+          "f32>",
+          "convolve_winograd: x is <1 x 1 x 11 x 12 x 16 x f32>, want it to hold the windows of all "
+          "rows of the result in tiles of 4" },
+        { "%x: <1 x 1 x 12 x 12 x 16 x f32>, %w: <36 x 1 x 62 x 1 x 16 x f32>",
+          "convolve_winograd(%x, %w) strides=2 rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x 16 x "
+          "f32>",
+          "convolve_winograd: w has 62 channels, want 1 to 64 in 4 phases" },
         { "%x: <1 x 1 x 6 x 6 x 16 x f32>, %w: <16 x 1 x 16 x 1 x 16 x f32>",
           "convolve_winograd(%x, %w) rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x 16 x f32>",
-          "convolve_winograd: operands are <1 x 1 x 6 x 6 x 16 x f32> and <16 x 1 x 16 x 1 x 16 x "
-          "f32>, "
-          "want five dimensions, of w the first 36" },
+          "convolve_winograd: w is <16 x 1 x 16 x 1 x 16 x f32>, want its first dimension 36" },
         { "%x: <1 x 1 x 6 x 6 x 16 x f32>, %w: <36 x 1 x 16 x 1 x 16 x f32>",
           "convolve_winograd(%x, %w) rows=5 columns=4 outputs=16 : <1 x 1 x 5 x 4 x 16 x f32>",
           "convolve_winograd: x is <1 x 1 x 6 x 6 x 16 x f32>, want it to hold the windows of "
           "all rows of the result in tiles of 4" },
         { "%x: <1 x 1 x 6 x 6 x 16 x f32>, %w: <36 x 1 x 17 x 1 x 16 x f32>",
           "convolve_winograd(%x, %w) rows=4 columns=4 outputs=16 : <1 x 1 x 4 x 4 x 16 x f32>",
-          "convolve_winograd: w has 17 channels, want 1 to 16" },
+          "convolve_winograd: w has 17 channels, want 1 to 16 in 1 phases" },
         { "%x: <1 x 1 x 6 x 6 x 16 x f32>, %w: <36 x 1 x 16 x 1 x 16 x f32>",
           "convolve_winograd(%x, %w) rows=4 columns=4 outputs=17 : <1 x 2 x 4 x 4 x 16 x f32>",
           "convolve_winograd: 1 panels of 16, want them to hold 32 outputs" },
