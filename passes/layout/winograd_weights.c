@@ -2,7 +2,10 @@
 /* Weights for Winograd's algorithm: G w H^T of each window, in double, rounded once.
  *
  * With strides, a window is split into its phases first: phase p of s has taps p, p + s, p + 2 s,
- * .., with a zero behind the last one where others have one more. */
+ * .., with a zero behind the last one where others have one more.
+ *
+ * Errors are those of the algorithm with each step rounded to float, against the same without
+ * rounding: a multiplication and an addition are rounded once, as by targets that fuse them. */
 #include "passes/layout/winograd_weights.h"
 #include "ir/tensor/ops.h"
 
@@ -11,7 +14,7 @@
 
 enum { BATCH = WINOGRAD_BATCH, SIZE = WINOGRAD_SIZE_MAX, WINDOW = WINOGRAD_WINDOW_MAX };
 typedef float windows[WINDOW][WINDOW][BATCH];
-typedef float square[SIZE][SIZE][BATCH];
+typedef double square[SIZE][SIZE][BATCH];
 
 bool winograd_weights_of(const struct op *packed, const int64_t *tile, struct winograd_weights *w)
 {
@@ -73,8 +76,8 @@ static void load_windows(const struct winograd_weights *w, int64_t n, int64_t ch
                 }
 }
 
-/* Computes G w H^T for a batch of windows; the elements of u are u_step floats apart. */
-static void transform_windows(const struct winograd_square *f, windows w, float *u, int64_t u_step)
+/* Computes G w H^T for a batch of windows. */
+static void transform_windows(const struct winograd_square *f, windows w, double u[][BATCH])
 {
         const struct winograd *down = &f->along[0], *across = &f->along[1];
         double rows[SIZE][WINDOW][BATCH] = { 0 };
@@ -84,13 +87,11 @@ static void transform_windows(const struct winograd_square *f, windows w, float 
                                 for (int l = 0; l < BATCH; l++)
                                         rows[a][j][l] += down->weights[a][i] * (double)w[i][j][l];
         for (int a = 0; a < down->size; a++)
-                for (int b = 0; b < across->size; b++, u += u_step) {
-                        double sum[BATCH] = { 0 };
+                for (int b = 0; b < across->size; b++, u++) {
+                        memset(*u, 0, sizeof *u);
                         for (int j = 0; j < across->window; j++)
                                 for (int l = 0; l < BATCH; l++)
-                                        sum[l] += across->weights[b][j] * rows[a][j][l];
-                        for (int l = 0; l < BATCH; l++)
-                                u[l] = (float)sum[l];
+                                        (*u)[l] += across->weights[b][j] * rows[a][j][l];
                 }
 }
 
@@ -110,10 +111,13 @@ struct value *winograd_transform(struct module *m, const struct winograd_weights
         for (int64_t n = 0; n < outputs; n += BATCH)
                 for (int64_t i = 0; i < channels; i++) {
                         windows some;
+                        double squares[SIZE * SIZE][BATCH];
+                        float *to = u + (n / width * channels + i) * width + n % width;
                         load_windows(w, n, i % w->channels, i / w->channels, some);
-                        transform_windows(&w->f, some,
-                                          u + (n / width * channels + i) * width + n % width,
-                                          u_step);
+                        transform_windows(&w->f, some, squares);
+                        for (int e = 0; e < w->f.elements; e++, to += u_step)
+                                for (int l = 0; l < BATCH; l++)
+                                        to[l] = (float)squares[e][l];
                 }
         struct value *transformed = constant_dense(m, type, u, NULL);
         transformed->constant->name = w->w->name;
@@ -122,43 +126,50 @@ struct value *winograd_transform(struct module *m, const struct winograd_weights
 
 /* ---- errors ---- */
 
-enum { TILES = 8 }; /* So many tiles are looked at. */
+enum { TILES = 8 };                     /* So many tiles are looked at. */
 
+/* Products of all tiles, with each step rounded to float, and as they are. */
 struct sample {
         const struct winograd_weights *w;
         uint32_t random;
-        square products[TILES];
-        double sums[TILES][SIZE][SIZE][BATCH]; /* of the results */
+        square rounded[TILES], exact[TILES];
 };
 
-/* Computes a line's results of `lanes` numbers each, in place. */
-static void apply_line(const struct winograd_line *line, float values[][BATCH], int lanes)
+static double step_of(double a, double k, double b, bool rounds)
 {
-        float all[WINOGRAD_VALUES_MAX][BATCH];
+        const double sum = a + k * b;
+        return rounds ? (double)(float)sum : sum;
+}
+
+/* Computes a line's results of `lanes` numbers each, in place. */
+static void apply_line(const struct winograd_line *line, double values[][BATCH], int lanes,
+                       bool rounds)
+{
+        double all[WINOGRAD_VALUES_MAX][BATCH];
         memcpy(all, values, (size_t)line->count * sizeof *all);
         for (int i = 0; i < line->step_count; i++) {
                 const struct winograd_step *s = &line->steps[i];
                 for (int l = 0; l < lanes; l++)
                         all[line->count + i][l] =
-                                (float)((double)all[s->a][l] + s->k * (double)all[s->b][l]);
+                                step_of(all[s->a][l], s->k, all[s->b][l], rounds);
         }
         for (int i = 0; i < line->results; i++)
                 memcpy(values[i], all[line->result[i]], sizeof *all);
 }
 
 static void apply_lines(const struct winograd_line *down, const struct winograd_line *across,
-                        square s, int lanes)
+                        square s, int lanes, bool rounds)
 {
         for (int j = 0; j < across->count; j++) {
-                float column[SIZE][BATCH];
+                double column[SIZE][BATCH];
                 for (int i = 0; i < down->count; i++)
                         memcpy(column[i], s[i][j], sizeof *column);
-                apply_line(down, column, lanes);
+                apply_line(down, column, lanes, rounds);
                 for (int i = 0; i < down->results; i++)
                         memcpy(s[i][j], column[i], sizeof *column);
         }
         for (int i = 0; i < down->results; i++)
-                apply_line(across, s[i], lanes);
+                apply_line(across, s[i], lanes, rounds);
 }
 
 /* Fills a square with random numbers of which half are 0. */
@@ -168,45 +179,36 @@ static void fill(struct sample *s, square x)
                 for (int j = 0; j < s->w->f.along[1].size; j++)
                         for (int t = 0; t < TILES; t++) {
                                 s->random = s->random * 1664525u + 1013904223u;
-                                const float at = (float)(s->random >> 8) / (float)(1 << 23) - 1;
+                                const double at = (double)(s->random >> 8) / (1 << 23) - 1;
                                 x[i][j][t] = at > 0 ? at : 0;
                         }
-}
-
-/* Adds one channel's share of the results of tile t in double. */
-static void add_plainly(struct sample *s, int t, windows w, square x)
-{
-        const struct winograd *down = &s->w->f.along[0], *across = &s->w->f.along[1];
-        for (int y = 0; y < down->tile; y++)
-                for (int z = 0; z < across->tile; z++)
-                        for (int i = 0; i < down->window; i++)
-                                for (int j = 0; j < across->window; j++)
-                                        for (int l = 0; l < BATCH; l++)
-                                                s->sums[t][y][z][l] += (double)x[y + i][z + j][t] *
-                                                                       (double)w[i][j][l];
 }
 
 static void add_channel(struct sample *s, int64_t channel, int64_t phase)
 {
         const struct winograd *down = &s->w->f.along[0], *across = &s->w->f.along[1];
-        const int elements = s->w->f.elements;
         windows w;
-        square x;
-        float u[SIZE * SIZE][BATCH];
+        square x = { 0 }, v;
+        double u[SIZE * SIZE][BATCH];
         load_windows(s->w, 0, channel, phase, w);
-        transform_windows(&s->w->f, w, *u, BATCH);
+        transform_windows(&s->w->f, w, u);
         fill(s, x);
-        for (int t = 0; t < TILES; t++)
-                add_plainly(s, t, w, x);
-        apply_lines(&down->input, &across->input, x, TILES);
-        for (int t = 0; t < TILES; t++)
-                for (int e = 0; e < elements; e++) {
-                        const int i = e / across->size, j = e % across->size;
-                        float *sum = s->products[t][i][j];
-                        for (int l = 0; l < BATCH; l++)
-                                sum[l] = (float)((double)sum[l] +
-                                                 (double)x[i][j][t] * (double)u[e][l]);
+        memcpy(v, x, sizeof v);
+        apply_lines(&down->input, &across->input, x, TILES, true);
+        apply_lines(&down->input, &across->input, v, TILES, false);
+        for (int e = 0; e < s->w->f.elements; e++) {
+                const int i = e / across->size, j = e % across->size;
+                double near[BATCH];
+                for (int l = 0; l < BATCH; l++)
+                        near[l] = (double)(float)u[e][l];
+                for (int t = 0; t < TILES; t++) {
+                        double *sum = s->rounded[t][i][j], *exact = s->exact[t][i][j];
+                        for (int l = 0; l < BATCH; l++) {
+                                sum[l] = step_of(sum[l], x[i][j][t], near[l], true);
+                                exact[l] = step_of(exact[l], v[i][j][t], u[e][l], false);
+                        }
                 }
+        }
 }
 
 double winograd_error(const struct winograd_weights *w)
@@ -218,13 +220,13 @@ double winograd_error(const struct winograd_weights *w)
                 for (int64_t c = 0; c < w->channels; c++)
                         add_channel(&s, c, phase);
         for (int t = 0; t < TILES; t++) {
-                apply_lines(&down->output, &across->output, s.products[t], BATCH);
+                apply_lines(&down->output, &across->output, s.rounded[t], BATCH, true);
+                apply_lines(&down->output, &across->output, s.exact[t], BATCH, false);
                 for (int y = 0; y < down->tile; y++)
                         for (int z = 0; z < across->tile; z++)
                                 for (int l = 0; l < BATCH; l++) {
-                                        const double sum = s.sums[t][y][z][l];
-                                        const double off =
-                                                fabs((double)s.products[t][y][z][l] - sum);
+                                        const double sum = s.exact[t][y][z][l];
+                                        const double off = fabs(s.rounded[t][y][z][l] - sum);
                                         error = off > error ? off : error;
                                         most = fabs(sum) > most ? fabs(sum) : most;
                                 }

@@ -23,8 +23,8 @@ bool winograd_weights_of(const struct op *packed, const int64_t *tile, struct wi
 struct value *winograd_transform(struct module *m, const struct winograd_weights *w,
                                  int64_t outputs, int64_t width);
 /* Measures the largest error of a result, as a part of the largest result: over a few tiles of
- * random numbers that are not negative, as those behind a ReLU, for a batch of outputs, in float
- * step by step beside plain sums in double. */
+ * random numbers that are not negative, as those behind a ReLU, for a batch of outputs, with each
+ * step in float beside the same in double. */
 double winograd_error(const struct winograd_weights *w);
 
 #endif
