@@ -44,13 +44,15 @@ struct observed {
         /* Compiled code uses these. */
         const char *folder, *cc;
         struct command program;
-        /* The interpreter uses these, where there is no compiler. */
+        /* LLVM made code in this process (--jit, or there is no compiler), or, where there is
+         * neither, the interpreter runs the program. */
+        struct llvm_jit *jit;
         struct interp *interp;
-        void **memory;                  /* There is one for each output. */
+        void **memory;                  /* There is one for each output, of both. */
 };
 
 /* Makes a module a program that gives these values of its first function. It is for this processor
- * (generic under --exact), and compiled by --cc. Returns false after an error; observed_end has to
+ * (generic under --exact), and compiled by --cc or --jit. Returns false after an error; observed_end has to
  * be called whatever comes. */
 bool observed_begin(struct observed *o, struct run *run, struct module *m,
                     struct value *const *values, int count);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* --calibrate looks into this program. The module gives all values asked for as outputs, and goes
  * on through the passes of -O2: in a target of this processor or, under --exact, for generic, so
- * that each number is the same on every machine. Compiled, it is a process beside this one, which
- * reads inputs from a pipe and writes outputs to another; without a compiler the interpreter runs
- * it.
+ * that each number is the same on every machine. Compiled by a C compiler, it is a process beside
+ * this one, which reads inputs from a pipe and writes outputs to another; with --jit, or without
+ * such a compiler, LLVM makes code in this process, and where it is missing, too, the interpreter
+ * runs the program.
  *
  *      dnncc  --- a byte 1, extents, inputs of a sample --->  program
  *             <------------------ extents ------------------
@@ -16,6 +17,7 @@
 
 #include "codegen/targets.h"
 #include "compiler/calibrate.h"
+#include "compiler/jit.h"
 #include "ir/interp/interp.h"
 
 #define PREFIX "calibrated"
@@ -112,6 +114,8 @@ static void choose(struct observed *o)
         options->fast_libm = options->flush_denormals = 0;
         options->threads = 1;
         run->prefix = PREFIX;
+        run->cache = NULL;
+        options->perf_map = 0;
         run->target_count = 1;
         run->lesser = NULL;
         context->target = context->least = options->exact    ? target_find("generic")
@@ -292,23 +296,47 @@ static bool start_compiled(struct observed *o, const char *sample, const void *c
         return (fine && !fflush(p->in)) || ended(o, sample);
 }
 
-/* ---- interpreted ---- */
+/* ---- in this process ---- */
+
+static void take_memory(struct observed *o)
+{
+        o->memory = arena_array(o->arena, (size_t)o->output_count, sizeof *o->memory);
+        for (int k = 0; k < o->output_count; k++)
+                o->memory[k] = arena_alloc(o->arena, port_bytes(o->outputs[k]));
+}
+
+/* Lets LLVM make code; false: it cannot, which is an error with --jit alone. */
+static bool compile_here(struct observed *o)
+{
+        const struct diag said = o->run.diag;
+        o->run.diag.silent = !o->run.options.jit;
+        o->jit = jit_new(&o->run, o->run.state.program, o->run.context.target);
+        if (!o->run.options.jit)
+                o->run.diag = said;
+        return o->jit;
+}
 
 static bool interpret(struct observed *o)
 {
         uint64_t most = (uint64_t)o->run.context.limits.total_bytes;
+        diag_warning(&o->run.diag,
+                     "there is no cc: the interpreter runs the samples, which takes long");
         o->interp = interp_new(o->run.state.program, false, most, &o->run.diag);
-        o->memory = arena_array(o->arena, (size_t)o->output_count, sizeof *o->memory);
-        for (int k = 0; k < o->output_count && o->interp; k++)
-                o->memory[k] = arena_alloc(o->arena, port_bytes(o->outputs[k]));
         return o->interp;
 }
 
-static bool start_interpreted(struct observed *o, const char *sample, const void *const *inputs)
+static int run_interpreter(struct observed *o, const void *const *inputs)
 {
         interp_set_extents(o->interp, o->extents);
-        int code = interp_run(o->interp, inputs, o->memory, 0, NULL);
+        const int code = interp_run(o->interp, inputs, o->memory, 0, NULL);
         interp_get_extents(o->interp, o->extents);
+        return code;
+}
+
+static bool start_here(struct observed *o, const char *sample, const void *const *inputs)
+{
+        const int code = o->jit ? llvm_jit_run(o->jit, o->extents, inputs, o->memory)
+                                : run_interpreter(o, inputs);
         if (code == INTERP_OK)
                 return true;
         diag_error(&o->run.diag, code < 0 ? EXIT_INVALID : EXIT_INTERNAL,
@@ -325,7 +353,9 @@ bool observed_begin(struct observed *o, struct run *run, struct module *m,
 {
         struct pipeline_options pipeline = { .level = 2, .verify = !run->options.no_verify };
         *o = (struct observed){ .user = run, .run = *run, .arena = arena_new() };
-        o->cc = run->options.cc ? run->options.cc : has_compiler() ? CC_PRESET : NULL;
+        o->cc = run->options.cc                          ? run->options.cc
+                : run->options.jit || !has_compiler() ? NULL
+                                                      : CC_PRESET;
         o->piece = arena_alloc(o->arena, PIECE * sizeof(double));
         o->run.context.diag = &o->run.diag;
         o->run.state = (struct pipeline_state){ .module = m };
@@ -336,10 +366,10 @@ bool observed_begin(struct observed *o, struct run *run, struct module *m,
         o->inputs = run_ports(&o->run, o->arena, false, &o->input_count);
         o->outputs = run_ports(&o->run, o->arena, true, &o->output_count);
         o->extents = arena_array(o->arena, EXTENTS_MAX, sizeof *o->extents);
-        if (!o->cc)
-                diag_warning(&o->run.diag,
-                             "there is no cc: the interpreter runs the samples, which takes long");
-        return o->cc ? compile(o) : interpret(o);
+        if (o->cc)
+                return compile(o);
+        take_memory(o);
+        return compile_here(o) || (!run->options.jit && interpret(o));
 }
 
 /* Returns the next elements of an output, from number `from` on, or NULL after an error. */
@@ -397,7 +427,7 @@ bool observed_run(struct observed *o, const char *sample, const struct samples *
                   const void *const *inputs, observed_take take, void *context)
 {
         bool fine = take_extents(o, sample, s) &&
-                    (o->cc ? start_compiled : start_interpreted)(o, sample, inputs) &&
+                    (o->cc ? start_compiled : start_here)(o, sample, inputs) &&
                     read_flags(o, sample);
         for (int k = 0; k < o->count && fine; k++)
                 fine = hand_on(o, sample, k, take, context);
@@ -409,6 +439,8 @@ bool observed_end(struct observed *o)
         bool fine = true;
         if (o->program.in)
                 fine = command_close(&o->program) == 0;
+        if (o->jit)
+                llvm_jit_free(o->jit);
         if (o->interp)
                 interp_free(o->interp);
         if (o->run.diag.errors)

@@ -165,9 +165,16 @@ def test_constants_are_left_out(tmp_path):
 
 # ---- who runs it ----
 
-def no_compiler(folder):
+def no_compiler(folder, llvm=True):
+    """without llvm its library is one that cannot be loaded"""
     folder.mkdir()
-    return {**os.environ, "PATH": str(folder)}
+    for name in re.findall(rb"libLLVM[-.\w]*so[.\d]*", pathlib.Path(dnncc.DNNCC).read_bytes()) if not llvm else ():
+        (folder / name.decode()).write_text("none")
+    return {**os.environ, "PATH": str(folder), "LD_LIBRARY_PATH": str(folder)}
+
+
+def has_llvm():
+    return dnncc.run([dnncc.DNNCC, dnncc.ROOT / "examples" / "digits" / "digits.onnx", "--run=zeros", "--jit=fast"]).returncode == 0
 
 
 @pytest.mark.parametrize("options", [(), ("--exact",), ("--channels=second",), ("--exact", "--target=x86-64-v4")])
@@ -175,10 +182,25 @@ def test_compiled_and_interpreted_are_the_same(model, tmp_path, options):
     np.savez(tmp_path / "s.npz", x=floats(3, 3, 6, 6))
     calibrate(model, tmp_path / "s.npz", tmp_path / "a.ranges", *options)
     calibrate(model, tmp_path / "s.npz", tmp_path / "b.ranges", *options)
-    done = run(model, f"--calibrate={tmp_path / 's.npz'}", "-o", tmp_path / "c.ranges", *options, env=no_compiler(tmp_path / "empty"))
+    done = run(model, f"--calibrate={tmp_path / 's.npz'}", "-o", tmp_path / "c.ranges", *options, env=no_compiler(tmp_path / "empty", llvm=False))
     assert done.returncode == 0 and "there is no cc: the interpreter runs the samples" in done.stderr
     assert (tmp_path / "a.ranges").read_bytes() == (tmp_path / "b.ranges").read_bytes() == (tmp_path / "c.ranges").read_bytes()
     assert "calibrate" not in done.stderr            # how far it is, is said on terminals alone
+
+
+@pytest.mark.skipif(not has_llvm(), reason="LLVM is missing")
+@pytest.mark.parametrize("options", [(), ("--exact",), ("--channels=second",)])
+def test_compiled_in_memory_it_is_the_same(model, tmp_path, options):
+    """with --jit, and, without a word, where there is no C compiler"""
+    np.savez(tmp_path / "s.npz", x=floats(5, 3, 6, 6))
+    calibrate(model, tmp_path / "s.npz", tmp_path / "a.ranges", *options)
+    for number, how in enumerate(("--jit", "--jit=fast", None)):
+        done = run(model, f"--calibrate={tmp_path / 's.npz'}", "-o", tmp_path / "b.ranges", *options, *([how] if how else []), env=no_compiler(tmp_path / str(number)))
+        assert done.returncode == 0 and not done.stderr
+        assert (tmp_path / "a.ranges").read_bytes() == (tmp_path / "b.ranges").read_bytes()
+    without = no_compiler(tmp_path / "none", llvm=False)
+    refused(dnncc.UNSUPPORTED, "is not installed here: Debian's package is libllvm", model, f"--calibrate={tmp_path / 's.npz'}", "-o", tmp_path / "c.ranges", "--jit", env=without)
+    refused(dnncc.USAGE, "--cache", model, f"--calibrate={tmp_path / 's.npz'}", "-o", tmp_path / "c.ranges", "--jit", f"--cache={tmp_path / 'cache'}")
 
 
 def test_digest_is_of_what_is_computed(model, tmp_path):
