@@ -172,6 +172,7 @@ def test_the_compiler_on_windows(windows, tmp_path):
 WINDOWS_TESTS = ("test_mistakes.py", "test_info.py", "test_if_changed.py", "test_onnx_files.py", "test_weights.py", "test_command_line.py")
 NOT_THERE = {                           # and mistakes about --bench and --tune: dnncc for Windows runs no commands
     "test_mistakes.py::test_colour": "terminals",
+    "test_mistakes.py::test_messages_as_json": "it goes through all mistakes, those of --bench and --tune, too",
     "test_weights.py::test_test_option": "--cc runs commands",
     "test_weights.py::test_usage": "a name of a file with a quote in it",
     "test_command_line.py::test_atomic_output": "links, devices, permissions",
