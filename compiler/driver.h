@@ -79,7 +79,7 @@ bool choose_names(struct run *run);
 /* Reads the bytes of the model, and imports them: as the module, or as a function of that name into
  * the module that is there (read.c). */
 bool read_bytes(struct run *run);
-bool import_onnx(struct run *run, struct model_facts *facts, const char *entry);
+bool import_model(struct run *run, struct model_facts *facts, const char *entry);
 /* A case of likely extents: the options of --dim with these as numbers, and which they are. */
 struct likely_case { struct list dims; const char **names; int64_t *extents; int count; };
 struct likely { struct likely_case *cases; int count; };
@@ -165,9 +165,9 @@ bool port_layouts_check(struct run *run);
 bool read_model(struct run *run);
 bool read_schedules(struct run *run);   /* Reads the file of --schedule, which --tune writes
                                          * instead. */
-/* Reads an ONNX model as the options say. Where facts is not NULL, it gets what the model says of
+/* Reads a model as the options say. Where facts is not NULL, it gets what the model says of
  * itself, even where false is returned after errors. */
-bool read_onnx(struct run *run, struct model_facts *facts);
+bool read_facts(struct run *run, struct model_facts *facts);
 /* Writes --info to standard output (info.c); returns true also where the model cannot be
  * compiled. */
 bool model_info(struct run *run);

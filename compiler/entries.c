@@ -144,7 +144,7 @@ bool entries_read(struct run *run)
                 if ((!i || asked.more.count) && !read_bytes(run))
                         return false;
                 run->keeps_bytes = i + 1 < asked.entries.count && !asked.more.count;
-                if (!import_onnx(run, NULL, e->name))
+                if (!import_model(run, NULL, e->name))
                         return false;
         }
         likely_last(run->state.module);

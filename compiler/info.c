@@ -141,7 +141,7 @@ bool model_info(struct run *run)
         if (!(own.stream = open_memstream(&said, &length)))
                 memory_exhausted();
         run->diag.stream = own.stream;
-        bool fine = read_onnx(run, &info.facts);
+        bool fine = read_facts(run, &info.facts);
         if (fine)
                 info.products = products_of(run->state.module);
         fclose(own.stream);

@@ -131,6 +131,27 @@ static bool read_definitions(struct run *run)
         return true;
 }
 
+/* Returns in which format the model lies, by --format or by its content. */
+static option_format_t format_of(const struct run *run)
+{
+        if (run->options.format != FORMAT_AUTO)
+                return run->options.format;
+        return begins_with(run, "loop")                    ? FORMAT_LOOPS
+               : begins_with(run, "dnn")                   ? FORMAT_DNN
+               : tflite_is_file(run->bytes, run->length) ? FORMAT_TFLITE
+                                                           : FORMAT_ONNX;
+}
+
+static import_function *importer_of(const struct run *run)
+{
+        static import_function *const importers[] = {
+#define MODEL_FORMAT(id, word, import) [FORMAT_##id] = import,
+#include "compiler/model_formats.def"
+        };
+        import_function *importer = importers[format_of(run)];
+        return importer ? importer : onnx_import;         /* It says that a text is no model. */
+}
+
 /* Imports the model once, with these dimensions bound. */
 static bool import_once(struct run *run, struct model_facts *facts, const char *entry,
                         const struct list *dims)
@@ -148,12 +169,12 @@ static bool import_once(struct run *run, struct model_facts *facts, const char *
                 .seed = o->seed, .channel_block = o->nchwc, .facts = facts,
                 .into = entry ? run->state.module : NULL, .function = entry,
         };
-        run->state.module =
-                onnx_import(run->bytes, run->length, &import, &run->context, add_dependency, run);
+        run->state.module = importer_of(run)(run->bytes, run->length, &import, &run->context,
+                                             add_dependency, run);
         return run->state.module != NULL;
 }
 
-bool import_onnx(struct run *run, struct model_facts *facts, const char *entry)
+bool import_model(struct run *run, struct model_facts *facts, const char *entry)
 {
         struct likely likely;
         if (!read_definitions(run) || !import_once(run, facts, entry, &run->options.dims) ||
@@ -189,16 +210,17 @@ bool read_bytes(struct run *run)
         return true;
 }
 
-bool read_onnx(struct run *run, struct model_facts *facts)
+bool read_facts(struct run *run, struct model_facts *facts)
 {
         if (!read_bytes(run))
                 return false;
-        if (begins_with(run, "loop") || begins_with(run, "dnn")) {
+        const option_format_t format = format_of(run);
+        if (format == FORMAT_LOOPS || format == FORMAT_DNN) {
                 diag_error(&run->diag, EXIT_USAGE,
-                           "--info is about ONNX models, and this is a text of dnncc: read it");
+                           "--info is about models, and this is a text of dnncc: read it");
                 return false;
         }
-        return import_onnx(run, facts, NULL);
+        return import_model(run, facts, NULL);
 }
 
 bool read_model(struct run *run)
@@ -208,20 +230,21 @@ bool read_model(struct run *run)
                 return entries_read(run);
         if (!read_bytes(run))
                 return false;
-        if (begins_with(run, "loop")) {
+        const option_format_t format = format_of(run);
+        if (format == FORMAT_LOOPS) {
                 run->state.program_arena = arena_new();
                 run->state.program =
                         loop_parse(run->state.program_arena, (const char *)run->bytes, run->length,
                                    read_blob, run, run->context.library, &run->diag);
                 return run->state.program != NULL;
         }
-        if (begins_with(run, "dnn")) {
+        if (format == FORMAT_DNN) {
                 run->state.module = tensor_parse((const char *)run->bytes, run->length, read_blob,
                                                  run, &run->diag);
                 return run->state.module &&
                        bind_symbols(run->state.module, o, run->arena, &run->diag);
         }
-        return import_onnx(run, NULL, NULL);
+        return import_model(run, NULL, NULL);
 }
 
 bool read_schedules(struct run *run)

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "front/onnx/onnx.h"
+#include "front/tflite/tflite.h"
 #include "compiler/report.h"
 #include "ir/loop/loop_bounds.h"
 
@@ -324,6 +325,11 @@ void report_operations(void)
                         printf("..%d", rows[i].until);
                 putchar('\n');
         }
+        puts("\nTFLite operators:");
+        const struct tflite_row *builtin;
+        count = tflite_rows(&builtin);
+        for (int i = 0; i < count; i++)
+                printf("  %s\n", builtin[i].name);
 }
 
 void report_limits(void)

@@ -79,14 +79,18 @@ struct import_options {
                                          * facts. */
 };
 
-/* Reads `bytes`, the whole file, in which constants of the module lie, and returns the module.
- * m->source becomes the digest of these bytes and of external data. dependency(dependency_context,
- * path) is called for each file that is read besides the model. Returns NULL after errors were
- * reported. */
-struct module *onnx_import(const unsigned char *bytes, size_t length,
-                           const struct import_options *options, struct pass_context *context,
-                           void (*dependency)(void *context, const char *path),
-                           void *dependency_context);
+/* A function of this type reads `bytes`, the whole file, in which constants of the module lie, and
+ * returns the module. m->source becomes the digest of these bytes and of external data.
+ * dependency(dependency_context, path) is called for each file that is read besides the model.
+ * Returns NULL after errors were reported. */
+typedef struct module *import_function(const unsigned char *bytes, size_t length,
+                                       const struct import_options *options,
+                                       struct pass_context *context,
+                                       void (*dependency)(void *context, const char *path),
+                                       void *dependency_context);
+import_function onnx_import, tflite_import;
+/* Is it a TFLite file, by its identifier? */
+bool tflite_is_file(const unsigned char *bytes, size_t length);
 
 /* Returns the TensorProto in a file as a constant of m, whose data live as long as m, or NULL after
  * one error. Texts are bytes, of which the last extent is as many as the longest one has and a NUL;

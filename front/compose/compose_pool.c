@@ -136,33 +136,65 @@ static struct value *window_counts(struct compose *c, const struct compose_windo
         return compose_cast(c, compose_with(c, OP_max, count, 1), e);
 }
 
-struct value *compose_average_pool(struct compose *c, struct value *x, struct compose_pool *pool)
+/* Returns how many elements count at each place of a sum, spread over it, or NULL where it is
+ * *everywhere. */
+static struct value *pool_divisor(struct compose *c, const struct compose_pool *pool,
+                                  struct value *x, struct value *sum, double *everywhere)
 {
         const struct compose_window *w = &pool->window;
-        enum element e = value_element(x);
-        double everywhere = 1;
+        struct value *divisor = NULL;
 
-        if (!pool_place(c, x, pool))
-                return NULL;
-        x = compose_wide(c, x);
-        struct value *sum = window_reduce(c, REDUCE_sum, x, w), *divisor = NULL;
-        if (!sum)
-                return NULL;
+        *everywhere = 1;
         for (int d = 0; d < w->rank; d++) {
                 struct value *counts = window_counts(c, w, d, x, pool->include_pads,
                                                      value_element(sum));
                 double number = (double)w->kernel[d];
                 if (!counts || value_is_splat(counts, &number)) {
-                        everywhere *= number;
+                        *everywhere *= number;
                         continue;
                 }
                 counts = compose_spread(c, counts, sum->type, (const int64_t[]){ d + 2 });
                 divisor = divisor ? mul(c, divisor, counts) : counts;
         }
+        return divisor && *everywhere != 1 ? times(c, divisor, *everywhere) : divisor;
+}
+
+struct value *compose_average_pool(struct compose *c, struct value *x, struct compose_pool *pool)
+{
+        enum element e = value_element(x);
+        double everywhere;
+
+        if (!pool_place(c, x, pool))
+                return NULL;
+        x = compose_wide(c, x);
+        struct value *sum = window_reduce(c, REDUCE_sum, x, &pool->window);
+        if (!sum)
+                return NULL;
+        struct value *divisor = pool_divisor(c, pool, x, sum, &everywhere);
         if (!divisor)
                 return compose_cast(c, compose_with(c, OP_div, sum, everywhere), e);
-        divisor = everywhere == 1 ? divisor : times(c, divisor, everywhere);
         return compose_cast(c, divide(c, sum, divisor), e);
+}
+
+struct value *compose_average_pool_integer(struct compose *c, struct value *x,
+                                           struct compose_pool *pool)
+{
+        double everywhere;
+
+        if (!pool_place(c, x, pool))
+                return NULL;
+        x = compose_cast(c, x, E_I32);
+        struct value *sum = window_reduce(c, REDUCE_sum, x, &pool->window);
+        if (!sum)
+                return NULL;
+        struct value *divisor = pool_divisor(c, pool, x, sum, &everywhere);
+        if (!divisor)
+                divisor = build_like(c->b, sum, everywhere);
+        /* The division rounds toward 0, from half the divisor further away. */
+        struct value *half = compose_with(c, OP_div, divisor, 2);
+        struct value *below = compose_unary(c, OP_neg, half);
+        half = compose_select(c, compose_with(c, OP_gt, sum, 0), half, below);
+        return divide(c, add(c, sum, half), divisor);
 }
 
 struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose_pool *pool,

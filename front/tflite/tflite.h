@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/* All files of this room share this: the state of an import, tensors and nodes as importers see
+ * them, errors. The entry point is tflite_import (front/import.h).
+ *
+ *   flatbuffer.c      reads tables of the file, as the rows of tflite_schema.def describe them
+ *   tflite_tables.c   the descriptors made of these rows, and the rows of tflite_ops.def
+ *   tflite_report.c   errors, and the list of what is not supported
+ *   tflite_facts.c    what a model says of itself (--info)
+ *   tflite_helpers.h  what importers share
+ *   tflite_op_*.c     importers, which check and decode a node, and call front/compose
+ *   tflite_model.c    the walk over the graph
+ *
+ * A file calls files above it in this list, and rows bring importers to the walk. Nothing recurses
+ * on the depth of the input. Text of a model reaches a message through text_safe alone. */
+#ifndef FRONT_TFLITE_TFLITE_H
+#define FRONT_TFLITE_TFLITE_H
+
+#include "base/sha256.h"
+#include "front/compose/compose.h"
+#include "front/import.h"
+#include "front/tflite/flatbuffer.h"
+
+/* ---- tables of the file (tflite_tables.c) ---- */
+
+#define TFLITE_MEMBER_BOOL int64_t
+#define TFLITE_MEMBER_I8 int64_t
+#define TFLITE_MEMBER_U8 int64_t
+#define TFLITE_MEMBER_I32 int64_t
+#define TFLITE_MEMBER_U32 int64_t
+#define TFLITE_MEMBER_U64 int64_t
+#define TFLITE_MEMBER_F32 float
+#define TFLITE_MEMBER_TABLE int64_t
+#define TFLITE_MEMBER_TEXT struct flat_span
+#define TFLITE_MEMBER_BYTES struct flat_span
+#define TFLITE_MEMBER_I32S struct flat_span
+#define TFLITE_MEMBER_I64S struct flat_span
+#define TFLITE_MEMBER_F32S struct flat_span
+#define TFLITE_MEMBER_TABLES struct flat_span
+#define TABLE(name, option) struct tflite_##name {
+#define FIELD(name, member, slot, kind, preset) TFLITE_MEMBER_##kind member;
+#define END(name) };
+#include "front/tflite/tflite_schema.def"
+
+#define TABLE(name, option) extern const struct flat_info tflite_info_##name;
+#include "front/tflite/tflite_schema.def"
+
+/* These are numbers of the union BuiltinOptions, whose table 0 has no fields. */
+enum tflite_options {
+        TFLITE_OPTIONS_None = 0,
+#define TABLE(name, option) TFLITE_OPTIONS_##name = option,
+#include "front/tflite/tflite_schema.def"
+};
+/* Returns the descriptor of that number; NULL: the schema has none, or 0. */
+const struct flat_info *tflite_options_info(int option);
+
+/* ---- the state of an import ---- */
+
+enum { TFLITE_ANY = 4096 };              /* An operator of any number of operands, or outputs, has at
+                                         * most so many. */
+
+/* A tensor's numbers q stand for (q - zero) * scale. */
+struct tflite_quantization {
+        int count;                      /* So many scales there are: 0 (it is not quantized), 1, or
+                                         * one for each index of a dimension. */
+        const float *scales;
+        const int64_t *zeros;           /* They are as many; a file without them means zeros. */
+        int dimension;
+};
+struct tflite_tensor {
+        const char *name;               /* It is the file's name as it stands, or tensor_N. */
+        const char *safe;               /* It is the same, safe to print. */
+        const struct type *type;        /* It is what the file declares; NULL: `refused` says why it
+                                         * is not supported. */
+        const char *refused;
+        bool is_variable;
+        struct tflite_quantization q;
+        struct value *value;            /* NULL: no node has made it yet. */
+        struct flat_span data;          /* Constants have bytes in the file. */
+        bool is_constant;
+};
+
+struct tflite_row;
+struct tflite_node {
+        const struct tflite_row *row;
+        int number;                     /* It is the node's number in the graph. */
+        int input_count, output_count;
+        struct tflite_tensor **inputs;  /* NULL stands for an absent one. */
+        struct tflite_tensor **outputs;
+        struct tflite_tensor **intermediates;     /* These have scales alone. */
+        int intermediate_count;
+        const void *options;            /* It is the struct of the row's table of options. */
+};
+
+struct tflite_import {
+        struct module *m;
+        struct builder b;
+        struct compose *c;              /* It builds the meaning of operators with b. */
+        struct flatbuffer file;
+        struct diag *diag;
+        struct pass_context *context;
+        const struct import_options *options;
+        struct arena *arena;            /* It lives as long as the import. */
+        struct tflite_Model model;
+        struct tflite_SubGraph graph;
+        struct tflite_OperatorCode *codes;
+        struct tflite_tensor *tensors;
+        int tensor_count;
+        struct tflite_Operator *operators;
+        int operator_count;
+        const struct tflite_node *node; /* It is the node at hand, or NULL. */
+        int unsupported_count;
+        struct map *listed;             /* These lines of the list were said. */
+};
+
+/* This is a row of tflite_ops.def. */
+struct tflite_row {
+        int code;                       /* It is a number of the enum BuiltinOperator. */
+        const char *name;
+        int inputs_min, inputs_max, outputs_max;
+        unsigned absent;                /* Where bit i is set, operand i may be absent. */
+        int options;                    /* It is an enum tflite_options. */
+        bool (*import)(struct tflite_import *im, struct tflite_node *n);
+        int variant;                    /* It tells the importer which operator it is. */
+};
+/* Sets *rows to the table, for --help-ops too, and returns how many there are. */
+int tflite_rows(const struct tflite_row **rows);
+/* Returns the row of the operator, or NULL. */
+const struct tflite_row *tflite_row_find(int64_t code);
+/* Returns the number of the operator: of two fields, the one that the file's writer knew. */
+int64_t tflite_code(const struct tflite_OperatorCode *code);
+/* Returns what the operator is called: "CONV_2D", "custom SignalWindow", "builtin 300". */
+const char *tflite_code_text(struct tflite_import *im, const struct tflite_OperatorCode *code);
+
+static inline int tflite_variant(const struct tflite_node *n) { return n->row->variant; }
+
+/* ---- errors (tflite_report.c); all return false ---- */
+
+/* An error of the file that is not one of a node. */
+bool tflite_error(struct tflite_import *im, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+/* An error of the node at hand. */
+bool tflite_invalid(struct tflite_import *im, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+/* Adds a line about the node at hand to the list of what is not supported. */
+bool tflite_unsupported(struct tflite_import *im, const char *format, ...)
+        __attribute__((format(printf, 2, 3)));
+/* Adds a line that stands for itself, once. */
+bool tflite_list(struct tflite_import *im, const char *line);
+bool tflite_over_limit(struct tflite_import *im, const char *what, const char *limit,
+                       int64_t value);
+
+/* ---- what a model says of itself (tflite_facts.c) ---- */
+
+void tflite_facts(struct tflite_import *im, struct model_facts *facts);
+/* Returns the element type of a number of the enum TensorType, or false where there is none. */
+bool tflite_element(int64_t type, enum element *e);
+
+#endif

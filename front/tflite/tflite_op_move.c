@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: MIT */
+/* Operators that move elements: shapes, parts, pads, several tensors as one. */
+#include "front/tflite/tflite_helpers.h"
+
+#include "base/size.h"
+
+#include "front/compose/compose_arithmetic.h"
+#include "front/compose/compose_move.h"
+
+/* ---- shapes ---- */
+
+/* Reshapes operand 0 to these extents, of which one may be -1. */
+static bool reshape(struct tflite_import *im, struct tflite_node *n, const int64_t *extents,
+                    int rank)
+{
+        struct value *x = n->inputs[0]->value;
+        const int64_t count = type_elements(x->type);
+        int64_t known = 1;
+        int open = -1;
+        dim_t dims[RANK_MAX];
+        for (int d = 0; d < rank; d++) {
+                if (extents[d] == -1 && open < 0)
+                        open = d;
+                else if (extents[d] < 0 || !int_mul(known, extents[d], &known))
+                        return tflite_invalid(im, "an extent of %lld", (long long)extents[d]);
+                dims[d] = dim_of(extents[d]);
+        }
+        if (open >= 0)
+                dims[open] = dim_of(known ? count / known : 0);
+        if (open < 0 ? known != count : known && count % known)
+                return tflite_invalid(im, "%s has %lld elements, which do not fit the shape",
+                                      compose_text(im->c, x->type), (long long)count);
+        return tflite_output(im, n, 0, compose_reshape(im->c, x, rank, dims));
+}
+
+bool tflite_import_reshape(struct tflite_import *im, struct tflite_node *n)
+{
+        const struct flat_span *shape = &TFLITE_OPTIONS(n, ReshapeOptions)->new_shape;
+        const struct type *y = n->outputs[0]->type;
+        int64_t extents[RANK_MAX];
+        int rank = 0;
+        if (tflite_input(n, 1)) {
+                if (!tflite_ints(im, n, 1, extents, RANK_MAX, &rank))
+                        return false;
+        } else if (shape->data) {
+                if (shape->count > RANK_MAX)
+                        return tflite_unsupported(im, "rank %lld", (long long)shape->count);
+                for (; rank < shape->count; rank++)
+                        extents[rank] = flat_i32(shape, rank);
+        } else {
+                for (; rank < y->rank; rank++)
+                        extents[rank] = type_extent(y, rank);
+        }
+        return reshape(im, n, extents, rank);
+}
+
+bool tflite_import_squeeze(struct tflite_import *im, struct tflite_node *n)
+{
+        const struct flat_span *axes = &TFLITE_OPTIONS(n, SqueezeOptions)->squeeze_dims;
+        const struct type *x = n->inputs[0]->value->type;
+        bool gone[RANK_MAX];
+        int64_t extents[RANK_MAX];
+        int rank = 0;
+        for (int d = 0; d < x->rank; d++)
+                gone[d] = !axes->count && dim_is(x->dims[d], 1);
+        for (int64_t i = 0; i < axes->count; i++) {
+                const int axis = tflite_axis(im, flat_i32(axes, i), x->rank);
+                if (axis < 0)
+                        return false;
+                if (!dim_is(x->dims[axis], 1))
+                        return tflite_invalid(im, "dimension %d of %s is not of extent 1", axis,
+                                              compose_text(im->c, x));
+                gone[axis] = true;
+        }
+        for (int d = 0; d < x->rank; d++)
+                if (!gone[d])
+                        extents[rank++] = type_extent(x, d);
+        return reshape(im, n, extents, rank);
+}
+
+bool tflite_import_expand_dims(struct tflite_import *im, struct tflite_node *n)
+{
+        const struct type *x = n->inputs[0]->value->type;
+        int64_t axis[1], extents[RANK_MAX];
+        int count, at;
+        if (!tflite_ints(im, n, 1, axis, 1, &count))
+                return false;
+        if (count != 1)
+                return tflite_invalid(im, "%d axes, want one", count);
+        if ((at = tflite_axis(im, axis[0], x->rank + 1)) < 0)
+                return false;
+        if (x->rank == RANK_MAX)
+                return tflite_unsupported(im, "rank %d", RANK_MAX + 1);
+        for (int d = 0; d <= x->rank; d++)
+                extents[d] = d == at ? 1 : type_extent(x, d - (d > at));
+        return reshape(im, n, extents, x->rank + 1);
+}
+
+bool tflite_import_transpose(struct tflite_import *im, struct tflite_node *n)
+{
+        const int rank = value_rank(n->inputs[0]->value);
+        int64_t perm[RANK_MAX];
+        bool seen[RANK_MAX] = { false };
+        int count;
+        if (!tflite_ints(im, n, 1, perm, RANK_MAX, &count))
+                return false;
+        if (count != rank)
+                return tflite_invalid(im, "perm has %d numbers, want %d", count, rank);
+        for (int d = 0; d < rank; d++) {
+                const int axis = tflite_axis(im, perm[d], rank);
+                if (axis < 0)
+                        return false;
+                if (seen[axis])
+                        return tflite_invalid(im, "perm has %d twice", axis);
+                seen[axis] = true;
+                perm[d] = axis;
+        }
+        return tflite_output(im, n, 0, compose_transpose(im->c, n->inputs[0]->value, perm));
+}
+
+/* ---- several tensors as one, and back ---- */
+
+/* Returns operand i in the numbers of the output, whose scale may be another one. */
+static struct value *in_scale_of(struct tflite_import *im, const struct tflite_tensor *x,
+                                 const struct tflite_tensor *y)
+{
+        float scale[2];
+        int64_t zero[2];
+        if (!tflite_is_quantized(x) || !tflite_is_quantized(y))
+                return x->value;
+        if (!tflite_affine(im, x, &scale[0], &zero[0]) ||
+            !tflite_affine(im, y, &scale[1], &zero[1]))
+                return NULL;
+        if (scale[0] == scale[1] && zero[0] == zero[1])
+                return x->value;
+        tflite_unsupported(im, "tensors of different scales");
+        return NULL;
+}
+
+bool tflite_import_concatenation(struct tflite_import *im, struct tflite_node *n)
+{
+        const struct tflite_ConcatenationOptions *o = TFLITE_OPTIONS(n, ConcatenationOptions);
+        struct value **items = arena_array(im->arena, (size_t)n->input_count, sizeof *items);
+        for (int i = 0; i < n->input_count; i++) {
+                if (!n->inputs[i])
+                        return tflite_invalid(im, "operand %d is missing", i);
+                if (!(items[i] = in_scale_of(im, n->inputs[i], n->outputs[0])))
+                        return false;
+        }
+        const int axis = tflite_axis(im, o->axis, value_rank(items[0]));
+        if (axis < 0)
+                return false;
+        struct value *y = compose_concat(im->c, items, n->input_count, axis);
+        if (o->fused && !tflite_is_float(n->outputs[0]))
+                return tflite_unsupported(im, "fused activation %lld", (long long)o->fused);
+        return tflite_output(im, n, 0, tflite_activated(im, y, o->fused));
+}
+
+bool tflite_import_pack(struct tflite_import *im, struct tflite_node *n)
+{
+        struct value **items = arena_array(im->arena, (size_t)n->input_count, sizeof *items);
+        for (int i = 0; i < n->input_count; i++)
+                if (!n->inputs[i] || !(items[i] = n->inputs[i]->value))
+                        return tflite_invalid(im, "operand %d is missing", i);
+        const int axis = tflite_axis(im, TFLITE_OPTIONS(n, PackOptions)->axis,
+                                     value_rank(items[0]) + 1);
+        return axis >= 0 &&
+               tflite_output(im, n, 0, compose_stack(im->c, items, n->input_count, axis));
+}
+
+bool tflite_import_unpack(struct tflite_import *im, struct tflite_node *n)
+{
+        struct value *x = n->inputs[0]->value;
+        const int axis = tflite_axis(im, TFLITE_OPTIONS(n, UnpackOptions)->axis, value_rank(x));
+        if (axis < 0)
+                return false;
+        if (value_extent(x, axis) != n->output_count)
+                return tflite_invalid(im, "%d outputs of an extent of %lld", n->output_count,
+                                      (long long)value_extent(x, axis));
+        for (int i = 0; i < n->output_count; i++)
+                if (!tflite_output(im, n, i, compose_pick(im->c, x, axis, i)))
+                        return false;
+        return true;
+}
+
+/* SPLIT has its axis first, SPLIT_V (variant 1) the sizes, then the axis. */
+bool tflite_import_split(struct tflite_import *im, struct tflite_node *n)
+{
+        const bool sized = tflite_variant(n) == 1;
+        struct value *x = n->inputs[sized ? 0 : 1]->value;
+        int64_t axis[1], *sizes = arena_array(im->arena, (size_t)n->output_count, sizeof *sizes);
+        int count, at;
+        if (!tflite_ints(im, n, sized ? 2 : 0, axis, 1, &count))
+                return false;
+        if (count != 1 || (at = tflite_axis(im, axis[0], value_rank(x))) < 0)
+                return count == 1 ? false : tflite_invalid(im, "%d axes, want one", count);
+        const int64_t extent = value_extent(x, at);
+        if (sized) {
+                if (!tflite_ints(im, n, 1, sizes, n->output_count, &count))
+                        return false;
+                if (count != n->output_count)
+                        return tflite_invalid(im, "%d sizes for %d outputs", count,
+                                              n->output_count);
+        } else if (extent % n->output_count) {
+                return tflite_invalid(im, "an extent of %lld for %d outputs", (long long)extent,
+                                      n->output_count);
+        }
+        int64_t sum = 0, start = 0;
+        int open = -1;
+        for (int i = 0; i < n->output_count; i++) {
+                if (!sized)
+                        sizes[i] = extent / n->output_count;
+                if (sizes[i] == -1 && open < 0)
+                        open = i;
+                else if (sizes[i] < 0 || sizes[i] > extent)
+                        return tflite_invalid(im, "a size of %lld", (long long)sizes[i]);
+                else
+                        sum += sizes[i];
+        }
+        if (open >= 0 && sum <= extent)
+                sizes[open] = extent - sum;
+        if (open < 0 ? sum != extent : sum > extent)
+                return tflite_invalid(im, "sizes of %lld for an extent of %lld", (long long)sum,
+                                      (long long)extent);
+        for (int i = 0; i < n->output_count; i++) {
+                if (!tflite_output(im, n, i, compose_part(im->c, x, at, start, sizes[i])))
+                        return false;
+                start += sizes[i];
+        }
+        return true;
+}
+
+/* ---- parts and pads ---- */
+
+/* Which bit of a mask stands for entry i. */
+static bool bit(int64_t mask, int i) { return mask >> i & 1; }
+
+bool tflite_import_strided_slice(struct tflite_import *im, struct tflite_node *n)
+{
+        const struct tflite_StridedSliceOptions *o = TFLITE_OPTIONS(n, StridedSliceOptions);
+        struct value *x = n->inputs[0]->value;
+        const int rank = value_rank(x);
+        int64_t numbers[3][RANK_MAX];
+        struct compose_slice s = { 0 };
+        bool gone[RANK_MAX] = { false };
+        dim_t dims[RANK_MAX];
+        int count, kept = 0;
+        if (o->ellipsis_mask || o->new_axis_mask)
+                return tflite_unsupported(im, "ellipsis_mask %lld and new_axis_mask %lld",
+                                          (long long)o->ellipsis_mask,
+                                          (long long)o->new_axis_mask);
+        for (int i = 0; i < 3; i++) {
+                int many;
+                if (!tflite_ints(im, n, i + 1, numbers[i], RANK_MAX, &many))
+                        return false;
+                if ((i && many != count) || many > rank)
+                        return tflite_invalid(im, "%d begins, ends or strides for rank %d", many,
+                                              rank);
+                count = many;
+        }
+        for (int d = 0; d < count; d++) {
+                const int64_t extent = value_extent(x, d), step = numbers[2][d];
+                int64_t start = numbers[0][d], end = numbers[1][d];
+                if (!step)
+                        return tflite_invalid(im, "a stride of 0");
+                if (o->offset)
+                        end += start;
+                if (bit(o->begin_mask, d))
+                        start = step > 0 ? 0 : extent - 1;
+                if (bit(o->end_mask, d))
+                        end = step > 0 ? extent : -extent - 1;
+                if (bit(o->shrink_axis_mask, d)) {
+                        start = start < 0 ? start + extent : start;
+                        if (start < 0 || start >= extent)
+                                return tflite_invalid(im, "index %lld of %lld", (long long)start,
+                                                      (long long)extent);
+                        end = start + 1;
+                        gone[d] = true;
+                }
+                s.axes[d] = d;
+                s.starts[d] = start;
+                s.ends[d] = end;
+                s.steps[d] = gone[d] ? 1 : step;
+                s.count++;
+        }
+        struct value *y = compose_slice(im->c, x, &s);
+        for (int d = 0; d < rank && y; d++)
+                if (!gone[d])
+                        dims[kept++] = y->type->dims[d];
+        return tflite_output(im, n, 0, y ? compose_reshape(im->c, y, kept, dims) : NULL);
+}
+
+bool tflite_import_slice(struct tflite_import *im, struct tflite_node *n)
+{
+        struct value *x = n->inputs[0]->value;
+        const int rank = value_rank(x);
+        int64_t start[RANK_MAX], size[RANK_MAX];
+        struct compose_slice s = { .count = rank };
+        int count[2];
+        if (!tflite_ints(im, n, 1, start, RANK_MAX, &count[0]) ||
+            !tflite_ints(im, n, 2, size, RANK_MAX, &count[1]))
+                return false;
+        if (count[0] != rank || count[1] != rank)
+                return tflite_invalid(im, "%d begins and %d sizes for rank %d", count[0], count[1],
+                                      rank);
+        for (int d = 0; d < rank; d++) {
+                const int64_t extent = value_extent(x, d);
+                if (size[d] == -1)
+                        size[d] = extent - start[d];
+                if (start[d] < 0 || size[d] < 0 || start[d] > extent || size[d] > extent - start[d])
+                        return tflite_invalid(im, "%lld elements from %lld on of %lld",
+                                              (long long)size[d], (long long)start[d],
+                                              (long long)extent);
+                s.axes[d] = d;
+                s.starts[d] = start[d];
+                s.ends[d] = start[d] + size[d];
+                s.steps[d] = 1;
+        }
+        return tflite_output(im, n, 0, compose_slice(im->c, x, &s));
+}
+
+/* Pads operand 0 by the amounts of operand 1, <rank x 2>. */
+static bool pad(struct tflite_import *im, struct tflite_node *n, struct value *fill, int mode,
+                int64_t least_of_mode)
+{
+        struct compose *c = im->c;
+        struct value *x = n->inputs[0]->value, *amounts = n->inputs[1]->value;
+        const int rank = value_rank(x);
+        int64_t low[RANK_MAX], numbers[2 * RANK_MAX], extents[RANK_MAX];
+        int count;
+        if (value_rank(amounts) != 2 || value_extent(amounts, 1) != 2 ||
+            value_extent(amounts, 0) != rank)
+                return tflite_invalid(im, "pads %s for rank %d",
+                                      compose_text(c, amounts->type), rank);
+        struct value *flat = compose_reshape(c, compose_cast(c, amounts, E_I64), 1,
+                                             (const dim_t[]){ dim_of(2 * rank) });
+        if (!flat)
+                return false;
+        if (!value_ints(flat, numbers, 2 * RANK_MAX, &count))
+                return tflite_unsupported(im, "pads that only a run knows");
+        for (int d = 0; d < rank; d++) {
+                const int64_t most = least_of_mode < 0
+                                             ? NUMBER_MAX
+                                             : compose_max(0, value_extent(x, d) - least_of_mode);
+                low[d] = numbers[2 * d];
+                if (low[d] < 0 || numbers[2 * d + 1] < 0 || low[d] > most ||
+                    numbers[2 * d + 1] > most)
+                        return tflite_invalid(im, "pads %lld and %lld of dimension %d",
+                                              (long long)low[d], (long long)numbers[2 * d + 1], d);
+                extents[d] = value_extent(x, d) + low[d] + numbers[2 * d + 1];
+        }
+        const struct type *t = compose_type_static(c, value_element(x), rank, extents);
+        return t && tflite_output(im, n, 0,
+                                  compose_pad(c, x, fill, constant_ints(im->m, low, rank), mode,
+                                              t));
+}
+
+bool tflite_import_pad(struct tflite_import *im, struct tflite_node *n)
+{
+        const struct tflite_tensor *x = n->inputs[0];
+        const enum element e = value_element(x->value);
+        struct value *fill = tflite_input(n, 2);
+        if (fill)
+                fill = compose_one_number(im->c, "the value of pads", fill, e);
+        else if (tflite_is_quantized(n->outputs[0]))
+                fill = compose_integer(im->c, e, n->outputs[0]->q.zeros[0]);
+        else
+                fill = build_scalar(im->c->b, e, 0);
+        return fill && pad(im, n, fill, PAD_CONSTANT, -1);
+}
+
+bool tflite_import_mirror_pad(struct tflite_import *im, struct tflite_node *n)
+{
+        if (TFLITE_OPTIONS(n, MirrorPadOptions)->mode)
+                return tflite_unsupported(im, "mode SYMMETRIC");
+        struct value *fill = build_scalar(im->c->b, value_element(n->inputs[0]->value), 0);
+        return pad(im, n, fill, PAD_REFLECT, 1);
+}
+
+bool tflite_import_gather(struct tflite_import *im, struct tflite_node *n)
+{
+        const struct tflite_GatherOptions *o = TFLITE_OPTIONS(n, GatherOptions);
+        struct value *x = n->inputs[0]->value, *at = n->inputs[1]->value;
+        const int axis = tflite_axis(im, o->axis, value_rank(x));
+        if (axis < 0)
+                return false;
+        if (o->batch_dims)
+                return tflite_unsupported(im, "batch_dims %lld", (long long)o->batch_dims);
+        if (!element_is_integer(value_element(at)))
+                return tflite_no_element(im, n, 1);
+        dim_t dims[2 * RANK_MAX];
+        int rank = 0;
+        for (int d = 0; d < value_rank(x); d++) {
+                for (int k = 0; d == axis && k < value_rank(at); k++)
+                        dims[rank++] = at->type->dims[k];
+                if (d != axis)
+                        dims[rank++] = x->type->dims[d];
+        }
+        if (rank > RANK_MAX)
+                return tflite_unsupported(im, "rank %d", rank);
+        return compose_type(im->c, value_element(x), rank, dims) &&
+               tflite_output(im, n, 0, build_gather(im->c->b, x, at, axis));
+}
+
+/* ---- pixels as channels ---- */
+
+static bool block_read(struct tflite_import *im, struct tflite_node *n, int64_t block, bool depth)
+{
+        const struct type *x = n->inputs[0]->value->type;
+        if (!tflite_want_rank(im, n, 0, 4))
+                return false;
+        if (block < 1 || block > NUMBER_MAX / 2 ||
+            (depth ? type_extent(x, 3) % (block * block)
+                   : type_extent(x, 1) % block || type_extent(x, 2) % block))
+                return tflite_invalid(im, "blocks of %lld of %s", (long long)block,
+                                      compose_text(im->c, x));
+        return true;
+}
+
+bool tflite_import_depth_to_space(struct tflite_import *im, struct tflite_node *n)
+{
+        const int64_t block = TFLITE_OPTIONS(n, DepthToSpaceOptions)->block_size;
+        if (!block_read(im, n, block, true))
+                return false;
+        struct value *x = tflite_to_front(im, n->inputs[0]->value);
+        x = x ? compose_depth_to_space(im->c, x, block, false) : NULL;
+        return tflite_output(im, n, 0, x ? tflite_to_back(im, x) : NULL);
+}
+
+bool tflite_import_space_to_depth(struct tflite_import *im, struct tflite_node *n)
+{
+        const int64_t block = TFLITE_OPTIONS(n, SpaceToDepthOptions)->block_size;
+        if (!block_read(im, n, block, false))
+                return false;
+        struct value *x = tflite_to_front(im, n->inputs[0]->value);
+        x = x ? compose_space_to_depth(im->c, x, block) : NULL;
+        return tflite_output(im, n, 0, x ? tflite_to_back(im, x) : NULL);
+}
