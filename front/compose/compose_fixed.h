@@ -9,7 +9,10 @@
 /* ---- of numbers (compose_fixed.c) ---- */
 
 /* A multiplier stands for m * 2^(shift - 31). */
-struct compose_multiplier { int32_t m; int shift; };
+struct compose_multiplier {
+        int32_t m;
+        int shift;
+};
 /* Returns the multiplier nearest to a real that is not negative, m in [2^30, 2^31) or 0. */
 struct compose_multiplier compose_multiplier_of(double real);
 /* Returns x / 2^exponent, rounded, halves away from 0. */
@@ -18,14 +21,18 @@ int32_t compose_fixed_shift(int32_t x, int exponent);
 /* ---- of tensors (compose_rescale.c) ---- */
 
 /* These are the multipliers of a tensor: one, or one for each index of the axis. */
-struct compose_multipliers { const struct compose_multiplier *m; int64_t count; int axis; };
+struct compose_multipliers {
+        const struct compose_multiplier *m;
+        int64_t count;
+        int axis;
+};
 
 /* Numbers become others: y = bound(x * m + zero), of element `to`. */
 struct compose_rescale {
         struct compose_multipliers by;
         int64_t zero, low, high;
         enum element to;
-        bool once;                      /* The product is rounded once, halves up. */
+        bool once; /* The product is rounded once, halves up. */
 };
 /* Returns y for x of i32: x shifted left where the shift is positive, times m, rounded (halves up)
  * to the high 32 bits of the doubled product, then shifted right, rounded (halves away from 0); or
@@ -55,15 +62,15 @@ struct value *compose_round_away(struct compose *c, struct value *x);
 /* x, floats, is quantized to 8 bits as it runs, each sample (or row) with a scale of its own, and
  * multiplied by weights of i8. */
 struct compose_hybrid {
-        struct value *x;                /* It is [N, C, spatial], or rows [N, inner]. */
-        struct value *w;                /* These are [outputs, C / groups, window], or [outputs,
+        struct value *x; /* It is [N, C, spatial], or rows [N, inner]. */
+        struct value *w; /* These are [outputs, C / groups, window], or [outputs,
                                          * inner]. */
-        const float *scales;            /* The weights have one, or one for each output. */
+        const float *scales; /* The weights have one, or one for each output. */
         int scale_count;
-        struct value *bias;             /* It is f32 [outputs], or NULL. */
-        struct compose_window *window;  /* NULL: it is a product of matrices. */
+        struct value *bias; /* It is f32 [outputs], or NULL. */
+        struct compose_window *window; /* NULL: it is a product of matrices. */
         int64_t groups;
-        bool asymmetric;                /* The range of x need not have 0 in its middle. */
+        bool asymmetric; /* The range of x need not have 0 in its middle. */
 };
 struct value *compose_hybrid(struct compose *c, const struct compose_hybrid *h);
 

@@ -6,7 +6,9 @@
 #include "front/compose/compose_arithmetic.h"
 
 /* Numbers less their zero point (i32), and the scale of each sample (f32 [N]). */
-struct numbers { struct value *q, *scale; };
+struct numbers {
+        struct value *q, *scale;
+};
 
 static struct value *over_sample(struct compose *c, struct value *v, const struct type *x)
 {
@@ -77,8 +79,8 @@ struct value *compose_hybrid(struct compose *c, const struct compose_hybrid *h)
         struct numbers n = { 0 };
 
         if (count != 1 && count != outputs) {
-                compose_invalid(c, "the weights have %lld scales, want 1 or %lld",
-                                (long long)count, (long long)outputs);
+                compose_invalid(c, "the weights have %lld scales, want 1 or %lld", (long long)count,
+                                (long long)outputs);
                 return NULL;
         }
         const int reduced = compose_axes_from(1, value_rank(x), axes);

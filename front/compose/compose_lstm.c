@@ -5,7 +5,10 @@
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
 
-struct lstm { const struct compose_lstm *in; int64_t steps, batch, cells; };
+struct lstm {
+        const struct compose_lstm *in;
+        int64_t steps, batch, cells;
+};
 
 /* Returns sums of integers, times the multiplier, between the ends of 16 bits, as i32. */
 static struct value *narrowed(struct compose *c, struct value *sum, struct compose_multiplier by,
@@ -25,8 +28,8 @@ static struct value *of_x(struct compose *c, const struct lstm *l,
         const dim_t dims[3] = { dim_of(l->steps), dim_of(l->batch), dim_of(l->cells) };
         struct value *w = l->in->integer ? compose_cast(c, g->w, E_I32) : g->w;
         struct value *x = compose_reshape(c, l->in->x, 2, rows);
-        struct value *y = x && w ? compose_dot(c, x, w, 0, 1, 1, l->in->integer ? E_I32 : E_COMPUTE)
-                                 : NULL;
+        struct value *y =
+                x && w ? compose_dot(c, x, w, 0, 1, 1, l->in->integer ? E_I32 : E_COMPUTE) : NULL;
         y = compose_with_bias(c, y, g->bias);
         if (l->in->integer)
                 y = narrowed(c, y, g->by_x, NULL);
@@ -34,8 +37,8 @@ static struct value *of_x(struct compose *c, const struct lstm *l,
 }
 
 /* Returns the gate's sum in one step. */
-static struct value *gate(struct compose *c, const struct lstm *l, const struct compose_lstm_gate *g,
-                          struct value *row, struct value *h)
+static struct value *gate(struct compose *c, const struct lstm *l,
+                          const struct compose_lstm_gate *g, struct value *row, struct value *h)
 {
         if (!l->in->integer) {
                 struct value *y = h ? compose_dot(c, h, g->r, 0, 1, 1, E_COMPUTE) : NULL;
@@ -71,9 +74,9 @@ static void step_integers(struct compose *c, const struct lstm *l, struct value 
         struct value *gates[LSTM_PARTS] = { 0 };
         for (int k = 0; k < LSTM_PARTS; k++)
                 if (sums[k])
-                        gates[k] = (k == LSTM_PART_CELL ? compose_narrow_tanh
-                                                        : compose_narrow_logistic)(c, sums[k],
-                                                                                   INTEGER_BITS);
+                        gates[k] = (k == LSTM_PART_CELL
+                                            ? compose_narrow_tanh
+                                            : compose_narrow_logistic)(c, sums[k], INTEGER_BITS);
         if (!sums[LSTM_PART_INPUT])
                 gates[LSTM_PART_INPUT] =
                         compose_from(c, OP_sub, INT16_MAX, gates[LSTM_PART_FORGET]);

@@ -11,28 +11,28 @@ enum { LSTM_PARTS = 4 };
 
 /* A gate, or the candidate: the sum of w x, r h and bias. */
 struct compose_lstm_gate {
-        struct value *w, *r;            /* They are [cells, inputs] and [cells, outputs]; those of
+        struct value *w, *r; /* They are [cells, inputs] and [cells, outputs]; those of
                                          * the input gate may be NULL: it is 1 less the forget
                                          * gate. */
-        struct value *bias;             /* It is [cells]. */
-        struct compose_multiplier by_x, by_h;   /* Sums of integers times these have 12 fraction
+        struct value *bias; /* It is [cells]. */
+        struct compose_multiplier by_x, by_h; /* Sums of integers times these have 12 fraction
                                                  * bits. */
 };
 struct compose_lstm {
-        struct value *x;                /* It is [steps, batch, inputs]: floats, or integers less
+        struct value *x; /* It is [steps, batch, inputs]: floats, or integers less
                                          * their zero point (i32). */
-        struct value *h, *c;            /* They are [batch, cells]; of integers i8 and i16. */
+        struct value *h, *c; /* They are [batch, cells]; of integers i8 and i16. */
         struct compose_lstm_gate gates[LSTM_PARTS];
         /* Of floats, c is bounded by this magnitude; 0: it is not. */
         double clip;
         /* Of integers: */
         bool integer;
-        int64_t h_zero;                 /* It is the zero point of h. */
-        int cell_power;                 /* c stands for c * 2^cell_power. */
-        struct compose_multiplier hidden;       /* A product of the output gate and the tanh of c
+        int64_t h_zero; /* It is the zero point of h. */
+        int cell_power; /* c stands for c * 2^cell_power. */
+        struct compose_multiplier hidden; /* A product of the output gate and the tanh of c
                                                  * times it is a number of h, */
-        int64_t hidden_zero;            /* less its zero point. */
-        int64_t most;                   /* c is bounded by this magnitude; 0: it is not. */
+        int64_t hidden_zero; /* less its zero point. */
+        int64_t most; /* c is bounded by this magnitude; 0: it is not. */
 };
 /* Returns all h as [steps, batch, cells]; *h and *c become the last ones. */
 struct value *compose_lstm(struct compose *c, const struct compose_lstm *in, struct value **h,

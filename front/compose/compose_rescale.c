@@ -29,7 +29,10 @@ static struct value *spread(struct compose *c, const struct compose_multipliers 
 }
 
 static int64_t factor(const struct compose_multiplier *m) { return m->m; }
-static int64_t left_shift(const struct compose_multiplier *m) { return m->shift > 0 ? m->shift : 0; }
+static int64_t left_shift(const struct compose_multiplier *m)
+{
+        return m->shift > 0 ? m->shift : 0;
+}
 static int64_t right_shift(const struct compose_multiplier *m)
 {
         return m->shift < 0 ? -m->shift : 0;
@@ -88,7 +91,7 @@ static struct value *product(struct compose *c, struct value *x,
         struct value *y = add(c, high, spread(c, by, half, E_I64, t));
         if (!bound) {
                 struct value *negative = compose_with(c, OP_shr, high, 63);
-                if (!all_alike(by))     /* Those without a shift are not rounded again. */
+                if (!all_alike(by)) /* Those without a shift are not rounded again. */
                         negative = mul(c, negative, spread(c, by, rounds, E_I64, t));
                 y = add(c, y, negative);
         }
@@ -134,8 +137,8 @@ static struct value *placed(struct compose *c, struct value *y, const struct com
 static bool has_one_shift(const struct compose_rescale *r, int64_t shift)
 {
         enum { SHIFT_MOST = 53 };
-        return all_alike(&r->by) && element_info[r->to].bytes == 1 && shift > 0 &&
-               shift <= SHIFT_MOST;
+        return all_alike(&r->by) && element_info[r->to].bytes == 1 && r->zero >= INT8_MIN &&
+               r->zero <= UINT8_MAX && shift > 0 && shift <= SHIFT_MOST;
 }
 
 static struct value *rescaled_once(struct compose *c, struct value *x,
@@ -166,12 +169,11 @@ struct value *compose_rescale(struct compose *c, struct value *x, const struct c
                 return requantized(c, x, r, shift,
                                    (INT64_C(1) << (SUM_BITS - 1)) +
                                            (right ? INT64_C(1) << (shift - 1) : 0));
-        struct compose_multiplier *rest =
-                arena_array(c->arena, (size_t)r->by.count, sizeof *rest);
+        struct compose_multiplier *rest = arena_array(c->arena, (size_t)r->by.count, sizeof *rest);
         for (int64_t i = 0; i < r->by.count; i++)
-                rest[i] = (struct compose_multiplier){
-                        r->by.m[i].m, r->by.m[i].shift < 0 ? r->by.m[i].shift : 0
-                };
+                rest[i] =
+                        (struct compose_multiplier){ r->by.m[i].m,
+                                                     r->by.m[i].shift < 0 ? r->by.m[i].shift : 0 };
         const struct compose_multipliers by = { rest, r->by.count, r->by.axis };
         return placed(c, product(c, x, &by, bound), r);
 }
@@ -196,8 +198,15 @@ static int64_t narrow_half(const struct compose_multiplier *m)
 struct value *compose_rescale_wide(struct compose *c, struct value *x,
                                    const struct compose_rescale *r)
 {
+        enum { SHIFT_END = 8 };
         if (!x)
                 return NULL;
+        for (int64_t i = 0; i < r->by.count; i++)
+                if (r->by.m[i].shift >= SHIFT_END) {
+                        compose_unsupported(c, "sums that are multiplied by 2^%d",
+                                            r->by.m[i].shift);
+                        return NULL;
+                }
         const struct type *t = x->type;
         struct value *y = mul(c, x, spread(c, &r->by, narrow, E_I64, t));
         y = add(c, y, spread(c, &r->by, narrow_half, E_I64, t));

@@ -31,7 +31,8 @@ static uint64_t number_at(const unsigned char *p, int bytes)
 static int64_t signed_at(const unsigned char *p, int bytes)
 {
         const uint64_t number = number_at(p, bytes), sign = UINT64_C(1) << (8 * bytes - 1);
-        return number & sign ? -(int64_t)(~number & (sign - 1)) - 1 : (int64_t)(number & (sign - 1));
+        return number & sign ? -(int64_t)(~number & (sign - 1)) - 1
+                             : (int64_t)(number & (sign - 1));
 }
 
 static float float_at(const unsigned char *p)
@@ -59,8 +60,7 @@ static bool follow(const struct flatbuffer *f, int64_t at, int64_t least, const 
         *to = at + offset;
         if (!offset)
                 return broken(f, at, owner, "an offset leads to itself");
-        return inside(f, *to, least) ||
-               broken(f, at, owner, "an offset leads outside the file");
+        return inside(f, *to, least) || broken(f, at, owner, "an offset leads outside the file");
 }
 
 bool flat_root(const struct flatbuffer *f, int64_t *at)
@@ -75,8 +75,13 @@ bool flat_root(const struct flatbuffer *f, int64_t *at)
 static int element_bytes(enum flat_kind kind)
 {
         switch (kind) {
-        case FLAT_BOOL: case FLAT_I8: case FLAT_U8: case FLAT_TEXT: case FLAT_BYTES: return 1;
-        case FLAT_U64: case FLAT_I64S: return 8;
+        case FLAT_BOOL:
+        case FLAT_I8:
+        case FLAT_U8:
+        case FLAT_TEXT:
+        case FLAT_BYTES: return 1;
+        case FLAT_U64:
+        case FLAT_I64S: return 8;
         default: return 4;
         }
 }
@@ -163,8 +168,8 @@ bool flat_read(const struct flatbuffer *f, const struct flat_info *info, int64_t
                         slot + SLOT_BYTES <= vtable_bytes
                                 ? (int64_t)number_at(f->bytes + vtable + slot, SLOT_BYTES)
                                 : 0;
-                const int stored = field->kind >= FLAT_TABLE ? OFFSET_BYTES
-                                                             : element_bytes(field->kind);
+                const int stored =
+                        field->kind >= FLAT_TABLE ? OFFSET_BYTES : element_bytes(field->kind);
                 if (!place)
                         continue;
                 if (place < OFFSET_BYTES || place + stored > table_bytes)

@@ -55,8 +55,8 @@ const struct flat_info *tflite_options_info(int option);
 
 /* ---- the state of an import ---- */
 
-enum { TFLITE_ANY = 4096 };              /* An operator of any number of operands, or outputs, has at
-                                         * most so many. */
+/* An operator of any number of operands, or outputs, has at most so many. */
+enum { TFLITE_ANY = 4096 };
 
 /* A tensor's numbers q stand for (q - zero) * scale. */
 struct tflite_quantization {

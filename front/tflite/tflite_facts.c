@@ -63,8 +63,7 @@ static void add_operators(struct tflite_import *im, struct model_facts *facts)
 {
         struct map *known = map_new(im->arena);
         for (int i = 0; i < im->operator_count; i++) {
-                const struct tflite_OperatorCode *code =
-                        &im->codes[im->operators[i].opcode_index];
+                const struct tflite_OperatorCode *code = &im->codes[im->operators[i].opcode_index];
                 const char *name = tflite_code_text(im, code);
                 uintptr_t number = (uintptr_t)map_get(known, name, strlen(name));
                 if (!number) {
@@ -99,8 +98,7 @@ void tflite_facts(struct tflite_import *im, struct model_facts *facts)
         add_operators(im, facts);
         for (int i = 0; i < im->operator_count; i++)
                 for (int64_t k = 0; k < im->operators[i].outputs.count; k++)
-                        add_name(im, facts, names, "value",
-                                 flat_i32(&im->operators[i].outputs, k));
+                        add_name(im, facts, names, "value", flat_i32(&im->operators[i].outputs, k));
         for (int i = 0; i < im->tensor_count; i++) {
                 const struct tflite_tensor *t = &im->tensors[i];
                 if (t->is_constant && t->type &&

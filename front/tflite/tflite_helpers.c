@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "front/tflite/tflite_helpers.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -65,8 +66,7 @@ bool tflite_same_element(struct tflite_import *im, const struct tflite_node *n, 
 bool tflite_want_rank(struct tflite_import *im, const struct tflite_node *n, int i, int rank)
 {
         const int has = value_rank(n->inputs[i]->value);
-        return has == rank ||
-               tflite_invalid(im, "operand %d is of rank %d, want %d", i, has, rank);
+        return has == rank || tflite_invalid(im, "operand %d is of rank %d, want %d", i, has, rank);
 }
 
 bool tflite_window(struct tflite_import *im, struct compose_window *w, int64_t padding,
@@ -79,8 +79,7 @@ bool tflite_window(struct tflite_import *im, struct compose_window *w, int64_t p
         for (int d = 0; d < 2; d++)
                 if (w->strides[d] < 1 || w->dilations[d] < 1)
                         return tflite_invalid(im, "stride %lld and dilation %lld, want at least 1",
-                                              (long long)w->strides[d],
-                                              (long long)w->dilations[d]);
+                                              (long long)w->strides[d], (long long)w->dilations[d]);
         return (padding >= 0 && padding <= 1) ||
                tflite_invalid(im, "padding %lld, want 0 (SAME) or 1 (VALID)", (long long)padding);
 }
@@ -117,7 +116,15 @@ bool tflite_affine(struct tflite_import *im, const struct tflite_tensor *t, floa
                                       t->q.count);
         *scale = t->q.scales[0];
         *zero = t->q.zeros[0];
-        return true;
+        return *scale >= FLT_MIN ||
+               tflite_invalid(im, "tensor '%s' has the scale %g", t->safe, (double)*scale);
+}
+
+/* Returns how many steps of the scale a real is, within 32 bits. */
+static int64_t steps(float real, float scale)
+{
+        const float most = 1 << 30;
+        return (int64_t)fmaxf(-most, fminf(most, roundf(real / scale)));
 }
 
 bool tflite_range(struct tflite_import *im, const struct tflite_tensor *t, int64_t fused,
@@ -134,9 +141,8 @@ bool tflite_range(struct tflite_import *im, const struct tflite_tensor *t, int64
                 return false;
         *low = is_signed ? -(INT64_C(1) << (bits - 1)) : 0;
         *high = *low + (INT64_C(1) << bits) - 1;
-        const int64_t one = zero + (int64_t)roundf(1 / scale),
-                      minus = zero + (int64_t)roundf(-1 / scale),
-                      six = zero + (int64_t)roundf(6 / scale);
+        const int64_t one = zero + steps(1, scale), minus = zero + steps(-1, scale),
+                      six = zero + steps(6, scale);
         switch (fused) {
         case FUSED_NONE: break;
         case FUSED_RELU: *low = compose_max(*low, zero); break;
@@ -150,8 +156,8 @@ bool tflite_range(struct tflite_import *im, const struct tflite_tensor *t, int64
                 break;
         default: return no_fused(im, fused);
         }
-        return *low <= *high || tflite_invalid(im, "the activation leaves no number of '%s'",
-                                               t->safe);
+        return *low <= *high ||
+               tflite_invalid(im, "the activation leaves no number of '%s'", t->safe);
 }
 
 /* ---- quantized tensors ---- */
@@ -201,10 +207,9 @@ bool tflite_multipliers(struct tflite_import *im, const struct tflite_tensor *x,
         if (!tflite_affine(im, x, &x_scale, &zero) || !tflite_affine(im, y, &y_scale, &zero))
                 return false;
         if (w->q.count != 1 && w->q.count != outputs)
-                return tflite_invalid(im, "the weights have %d scales, want 1 or %lld",
-                                      w->q.count, (long long)outputs);
-        struct compose_multiplier *list =
-                arena_array(im->arena, (size_t)w->q.count, sizeof *list);
+                return tflite_invalid(im, "the weights have %d scales, want 1 or %lld", w->q.count,
+                                      (long long)outputs);
+        struct compose_multiplier *list = arena_array(im->arena, (size_t)w->q.count, sizeof *list);
         for (int i = 0; i < w->q.count; i++)
                 list[i] = compose_multiplier_of((double)x_scale * w->q.scales[i] / y_scale);
         *m = (struct compose_multipliers){ list, w->q.count, m->axis };

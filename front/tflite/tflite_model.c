@@ -19,9 +19,12 @@ enum { VERSION = 3, PORTS_MOST = 4096 };
 
 bool tflite_element(int64_t type, enum element *e)
 {
-        static const struct { int64_t type; enum element e; } elements[] = {
-                { 0, E_F32 }, { 1, E_F16 },  { 2, E_I32 },  { 3, E_U8 },   { 4, E_I64 },
-                { 6, E_BOOL }, { 7, E_I16 }, { 9, E_I8 },   { 10, E_F64 }, { 12, E_U64 },
+        static const struct {
+                int64_t type;
+                enum element e;
+        } elements[] = {
+                { 0, E_F32 },  { 1, E_F16 },  { 2, E_I32 },   { 3, E_U8 },   { 4, E_I64 },
+                { 6, E_BOOL }, { 7, E_I16 },  { 9, E_I8 },    { 10, E_F64 }, { 12, E_U64 },
                 { 15, E_U32 }, { 16, E_U16 }, { 18, E_BF16 },
         };
         for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
@@ -60,8 +63,9 @@ static bool read_quantization(struct tflite_import *im, int64_t at, struct tflit
         if (!count)
                 return true;
         if (q.zero_point.count && q.zero_point.count != count && q.zero_point.count != 1)
-                return tflite_error(im, "tensor '%s' has %" PRId64 " scales and %" PRId64
-                                    " zero points", t->safe, count, q.zero_point.count);
+                return tflite_error(
+                        im, "tensor '%s' has %" PRId64 " scales and %" PRId64 " zero points",
+                        t->safe, count, q.zero_point.count);
         float *scales = arena_array(im->m->arena, (size_t)count, sizeof *scales);
         int64_t *zeros = arena_array(im->arena, (size_t)count, sizeof *zeros);
         for (int64_t i = 0; i < count; i++) {
@@ -92,17 +96,19 @@ static bool read_data(struct tflite_import *im, int64_t buffer, struct tflite_te
         if (!buffer)
                 return true;
         if (buffer >= im->model.buffers.count)
-                return tflite_error(im, "tensor '%s' has its data in buffer %" PRId64 " of %" PRId64,
+                return tflite_error(im,
+                                    "tensor '%s' has its data in buffer %" PRId64 " of %" PRId64,
                                     t->safe, buffer, im->model.buffers.count);
         if (!flat_element(&im->file, &im->model.buffers, buffer, &at) ||
             !flat_read(&im->file, &tflite_info_Buffer, at, &b))
                 return false;
-        if (b.offset > 1) {             /* The data lie behind the flatbuffer. */
+        if (b.offset > 1) { /* The data lie behind the flatbuffer. */
                 const int64_t length = (int64_t)im->file.length;
                 if (b.size < 0 || b.offset > length || b.size > length - b.offset)
-                        return tflite_error(im, "the data of tensor '%s' lie at byte %" PRId64
-                                            " to %" PRId64 " of %" PRId64, t->safe, b.offset,
-                                            b.offset + b.size, length);
+                        return tflite_error(im,
+                                            "the data of tensor '%s' lie at byte %" PRId64
+                                            " to %" PRId64 " of %" PRId64,
+                                            t->safe, b.offset, b.offset + b.size, length);
                 b.data = (struct flat_span){ im->file.bytes + b.offset, b.size };
         }
         t->data = b.data;
@@ -160,8 +166,8 @@ static bool read_tensors(struct tflite_import *im, struct map *names)
 {
         struct tflite_Tensor *all =
                 read_all(im, &tflite_info_Tensor, &im->graph.tensors, &im->tensor_count);
-        im->tensors = arena_array(im->arena, (size_t)im->graph.tensors.count + 1,
-                                  sizeof *im->tensors);
+        im->tensors =
+                arena_array(im->arena, (size_t)im->graph.tensors.count + 1, sizeof *im->tensors);
         if (!all)
                 return false;
         for (int i = 0; i < im->tensor_count; i++)
@@ -192,8 +198,8 @@ static bool read_model(struct tflite_import *im, struct map *names)
         if (im->graph.operators.count > limits->nodes || im->graph.tensors.count > limits->nodes)
                 return tflite_over_limit(im, "operators and tensors of the graph", "nodes",
                                          limits->nodes);
-        if (!(im->codes = read_all(im, &tflite_info_OperatorCode, &im->model.operator_codes,
-                                   &count)) ||
+        if (!(im->codes =
+                      read_all(im, &tflite_info_OperatorCode, &im->model.operator_codes, &count)) ||
             !(im->operators = read_all(im, &tflite_info_Operator, &im->graph.operators,
                                        &im->operator_count)) ||
             !read_tensors(im, names))
@@ -209,8 +215,8 @@ static bool read_model(struct tflite_import *im, struct map *names)
 static bool list_unknown(struct tflite_import *im)
 {
         struct map *known = map_new(im->arena);
-        int64_t *counts = arena_array(im->arena, (size_t)im->model.operator_codes.count + 1,
-                                      sizeof *counts);
+        int64_t *counts =
+                arena_array(im->arena, (size_t)im->model.operator_codes.count + 1, sizeof *counts);
         for (int i = 0; i < im->operator_count; i++)
                 counts[im->operators[i].opcode_index]++;
         for (int64_t i = 0; i < im->model.operator_codes.count; i++) {
@@ -220,8 +226,8 @@ static bool list_unknown(struct tflite_import *im)
                         continue;
                 map_set(known, name, strlen(name), im);
                 tflite_list(im, arena_printf(im->arena,
-                                             "operator " DIAG_OPERATOR("%s") " (%" PRId64
-                                             " nodes) is not supported",
+                                             "operator " DIAG_OPERATOR(
+                                                     "%s") " (%" PRId64 " nodes) is not supported",
                                              name, counts[i]));
         }
         return !im->unsupported_count;
@@ -262,8 +268,7 @@ static bool is_input(struct tflite_import *im, const struct tflite_tensor *t)
 static bool bind_shape(struct tflite_import *im, struct map *names, const char *option)
 {
         const char *equal = strrchr(option, '=');
-        struct tflite_tensor *t =
-                equal ? map_get(names, option, (size_t)(equal - option)) : NULL;
+        struct tflite_tensor *t = equal ? map_get(names, option, (size_t)(equal - option)) : NULL;
         int64_t extents[RANK_MAX];
         int rank = 0;
         if (!t || !is_input(im, t) || !t->type)
@@ -353,9 +358,9 @@ static bool constant(struct tflite_import *im, struct tflite_tensor *t)
                 return true;
         const int64_t bytes = type_bytes(t->type);
         if (t->data.count != bytes)
-                return tflite_error(im, "tensor '%s' is %s and has %" PRId64
-                                    " bytes of data, want %" PRId64, t->safe,
-                                    compose_text(im->c, t->type), t->data.count, bytes);
+                return tflite_error(
+                        im, "tensor '%s' is %s and has %" PRId64 " bytes of data, want %" PRId64,
+                        t->safe, compose_text(im->c, t->type), t->data.count, bytes);
         /* Large constants stay where they lie in the file, whose other memory is given out anew. */
         const void *data = bytes ? t->data.data : (const void *)"";
         if (bytes < CONSTANT_LARGE)
@@ -437,7 +442,7 @@ static bool import_node(struct tflite_import *im, int number)
         bool ready;
         n.row = tflite_row_find(tflite_code(&im->codes[o->opcode_index]));
         if (!n.row)
-                return true;            /* list_unknown has listed it. */
+                return true; /* list_unknown has listed it. */
         im->node = &n;
         if (!tensor_numbers(im, &o->inputs, -1, "an operand") ||
             !tensor_numbers(im, &o->outputs, -1, "an output") ||
@@ -485,15 +490,14 @@ static struct tflite_tensor **wanted_tensors(struct tflite_import *im, struct ma
 {
         const struct import_options *o = im->options;
         const int named = o->output_count + o->keep_count;
-        struct tflite_tensor **wanted =
-                arena_array(im->arena, (size_t)im->graph.outputs.count + (size_t)named + 1,
-                            sizeof *wanted);
+        struct tflite_tensor **wanted = arena_array(
+                im->arena, (size_t)im->graph.outputs.count + (size_t)named + 1, sizeof *wanted);
         *count = 0;
         for (int64_t i = 0; i < im->graph.outputs.count && !o->output_count; i++)
                 wanted[(*count)++] = &im->tensors[flat_i32(&im->graph.outputs, i)];
         for (int i = 0; i < named; i++) {
-                const char *name = i < o->output_count ? o->outputs[i]
-                                                       : o->keep[i - o->output_count];
+                const char *name =
+                        i < o->output_count ? o->outputs[i] : o->keep[i - o->output_count];
                 struct tflite_tensor *t = map_get(names, name, strlen(name));
                 if (!t) {
                         struct suggest known = suggest_new(im->arena, name, strlen(name));
@@ -542,8 +546,7 @@ static bool yield_all(struct tflite_import *im, struct function *f,
                         return false;
                 f->output_ports[count + i] = (struct port){ .name = next };
                 for (int k = 0; k < f->body.argument_count; k++)
-                        if (f->input_ports[k].name &&
-                            !strcmp(f->input_ports[k].name, t->name))
+                        if (f->input_ports[k].name && !strcmp(f->input_ports[k].name, t->name))
                                 f->input_ports[k].next = next;
         }
         return build_yield(&im->b, values, most) != NULL;
@@ -599,7 +602,7 @@ static void set_source(struct tflite_import *im)
         struct sha256 sha;
         sha256_init(&sha);
         sha256_update(&sha, im->file.bytes, im->file.length);
-        if (im->options->into)          /* The module's digest is of all that it was made of. */
+        if (im->options->into) /* The module's digest is of all that it was made of. */
                 sha256_update(&sha, im->m->source, strlen(im->m->source));
         sha256_hex(&sha, im->m->source);
 }
@@ -609,7 +612,7 @@ static bool import_file(struct tflite_import *im)
         struct map *names = map_new(im->arena);
         if (!read_model(im, names))
                 return false;
-        if (!im->m->functions)          /* Other models may be in the module already. */
+        if (!im->m->functions) /* Other models may be in the module already. */
                 im->m->name = text_safe(im->m->arena, (const char *)im->graph.name.data,
                                         (size_t)im->graph.name.count);
         const bool ok = import_graph(im, names);
@@ -623,7 +626,7 @@ static bool import_file(struct tflite_import *im)
 
 bool tflite_is_file(const unsigned char *bytes, size_t length)
 {
-        enum { AT = 4 };                /* Behind the offset of the root table. */
+        enum { AT = 4 }; /* Behind the offset of the root table. */
         static const char identifier[] = { 'T', 'F', 'L', '3' };
         return length >= AT + sizeof identifier &&
                !memcmp(bytes + AT, identifier, sizeof identifier);
@@ -649,12 +652,11 @@ struct module *tflite_import(const unsigned char *bytes, size_t length,
                              .exact = context->exact,
                              .error = composing_error,
                              .caller = &im };
-        (void)dependency, (void)dependency_context;       /* A file holds all of its model. */
+        (void)dependency, (void)dependency_context; /* A file holds all of its model. */
         im.listed = map_new(arena);
-        im.b = (struct builder){ .m = m,
-                                 .diag = context->diag,
-                                 .fold = fold_op,
-                                 .fold_context = context };
+        im.b = (struct builder){
+                .m = m, .diag = context->diag, .fold = fold_op, .fold_context = context
+        };
         im.c = &c;
         const bool ok = import_file(&im);
         arena_free(arena);

@@ -30,15 +30,14 @@ static struct value *centered(struct tflite_import *im, const struct tflite_tens
         return t->q.zeros[0] ? plus(im->c, v, (double)-t->q.zeros[0]) : v;
 }
 
-static struct value *scaled(struct tflite_import *im, struct value *v,
-                            struct compose_multiplier m)
+static struct value *scaled(struct tflite_import *im, struct value *v, struct compose_multiplier m)
 {
         return compose_scaled(im->c, v, &(struct compose_multipliers){ &m, 1, 0 });
 }
 
 /* Returns y * m + zero, bounded as the activation says, as the output's numbers. */
-static struct value *result(struct tflite_import *im, const struct tflite_node *n,
-                            struct value *y, double real, int64_t fused)
+static struct value *result(struct tflite_import *im, const struct tflite_node *n, struct value *y,
+                            double real, int64_t fused)
 {
         const struct tflite_tensor *t = n->outputs[0];
         const struct compose_multiplier m = compose_multiplier_of(real);
@@ -56,7 +55,8 @@ static bool is_power(float scale, int *power)
         return fabsf(logarithm - (float)*power) < 1e-3f;
 }
 
-/* Sums of 16 bits whose scales are all powers of 2 are shifted. Returns false where they are not. */
+/* Sums of 16 bits whose scales are all powers of 2 are shifted. Returns false where they are
+ * not. */
 static bool add_powers(struct tflite_import *im, const struct tflite_node *n, struct value *v[2],
                        int64_t fused, struct value **y)
 {
@@ -69,7 +69,8 @@ static bool add_powers(struct tflite_import *im, const struct tflite_node *n, st
                 return false;
         *y = NULL;
         const int right[2] = { power[2] - power[0], power[2] - power[1] };
-        if (right[0] < 0 || right[1] < 0 || (right[0] && right[1])) {
+        if (right[0] < 0 || right[1] < 0 || (right[0] && right[1]) || right[0] > 15 ||
+            right[1] > 15) {
                 tflite_unsupported(im, "shifts by %d and %d bits", right[0], right[1]);
                 return true;
         }
@@ -121,9 +122,9 @@ bool tflite_import_add(struct tflite_import *im, struct tflite_node *n)
         else if (element_info[value_element(v[0])].bytes < 4)
                 return tflite_no_element(im, n, 0);
         else
-                y = tflite_activated(im, compose_binary(im->c, (enum opcode)tflite_variant(n), v[0],
-                                                        v[1]),
-                                     fused);
+                y = tflite_activated(
+                        im, compose_binary(im->c, (enum opcode)tflite_variant(n), v[0], v[1]),
+                        fused);
         return tflite_output(im, n, 0, y);
 }
 

@@ -14,7 +14,7 @@ struct sums {
         struct value *image, *weights;
         struct compose_window window;
         int64_t groups, fused;
-        bool is_product;                /* The operands are matrices. */
+        bool is_product; /* The operands are matrices. */
 };
 
 static struct value *quantized_zero(struct tflite_import *im, const struct tflite_tensor *t,
@@ -81,8 +81,8 @@ static bool product_multiplier(struct tflite_import *im, const struct sums *s,
 static struct value *quantized_result(struct tflite_import *im, struct sums *s)
 {
         struct compose *c = im->c;
-        const bool wide = s->x->type->element == E_I16 &&
-                          (!s->bias || s->bias->type->element == E_I64);
+        const bool wide =
+                s->x->type->element == E_I16 && (!s->bias || s->bias->type->element == E_I64);
         struct compose_multipliers by = { .axis = 1 };
         struct compose_rescale r = { .to = s->y->type->element, .once = s->is_product };
         if (!tflite_is_quantized(s->w) || !tflite_is_quantized(s->y)) {
@@ -94,8 +94,7 @@ static struct value *quantized_result(struct tflite_import *im, struct sums *s)
         if (sum && s->bias)
                 sum = compose_with_bias(c, sum, s->bias->value);
         if (!sum || !tflite_multipliers(im, s->x, s->w, s->y, value_extent(sum, 1), &by) ||
-            !product_multiplier(im, s, &by) ||
-            !tflite_range(im, s->y, s->fused, &r.low, &r.high))
+            !product_multiplier(im, s, &by) || !tflite_range(im, s->y, s->fused, &r.low, &r.high))
                 return NULL;
         r.by = by;
         r.zero = s->y->q.zeros[0];
@@ -126,8 +125,8 @@ static struct value *float_result(struct tflite_import *im, struct sums *s)
                                    compose_text(c, s->w->type));
                 return NULL;
         } else if (s->is_product) {
-                y = compose_with_bias(
-                        c, compose_dot(c, s->image, s->weights, 0, 1, 1, E_COMPUTE), bias);
+                y = compose_with_bias(c, compose_dot(c, s->image, s->weights, 0, 1, 1, E_COMPUTE),
+                                      bias);
         } else {
                 y = compose_conv(c, s->image, s->weights, bias, &s->window, s->groups);
         }
@@ -159,9 +158,8 @@ bool tflite_import_conv(struct tflite_import *im, struct tflite_node *n)
 {
         const struct tflite_Conv2DOptions *o = TFLITE_OPTIONS(n, Conv2DOptions);
         struct sums s;
-        if (!conv_new(im, n, &s) ||
-            !tflite_window(im, &s.window, o->padding, o->stride_h, o->stride_w, o->dilation_h,
-                           o->dilation_w))
+        if (!conv_new(im, n, &s) || !tflite_window(im, &s.window, o->padding, o->stride_h,
+                                                   o->stride_w, o->dilation_h, o->dilation_w))
                 return false;
         const int64_t channels = value_extent(s.w->value, 3);
         if (channels < 1 || value_extent(s.x->value, 3) % channels)
@@ -179,9 +177,8 @@ bool tflite_import_depthwise(struct tflite_import *im, struct tflite_node *n)
 {
         const struct tflite_DepthwiseConv2DOptions *o = TFLITE_OPTIONS(n, DepthwiseConv2DOptions);
         struct sums s;
-        if (!conv_new(im, n, &s) ||
-            !tflite_window(im, &s.window, o->padding, o->stride_h, o->stride_w, o->dilation_h,
-                           o->dilation_w))
+        if (!conv_new(im, n, &s) || !tflite_window(im, &s.window, o->padding, o->stride_h,
+                                                   o->stride_w, o->dilation_h, o->dilation_w))
                 return false;
         const int64_t channels = value_extent(s.x->value, 3);
         if (value_extent(s.w->value, 0) != 1 || channels < 1 ||
@@ -247,7 +244,7 @@ bool tflite_import_transpose_conv(struct tflite_import *im, struct tflite_node *
                 return tflite_invalid(im, "the shape of the result has %d extents", count);
         t.shape[0] = shape[1];
         t.shape[1] = shape[2];
-        if (o->padding)                 /* VALID: the result is cut, or filled, at its end. */
+        if (o->padding) /* VALID: the result is cut, or filled, at its end. */
                 t.window.auto_pad = PAD_SAME_UPPER;
         const bool real = tflite_is_float(x);
         struct value *image = real ? x->value : NULL, *weights = w->value;
@@ -265,15 +262,16 @@ bool tflite_import_transpose_conv(struct tflite_import *im, struct tflite_node *
                 return false;
         if (o->padding)
                 for (int d = 0; d < 2; d++) {
-                        const int64_t full = t.window.strides[d] * (value_extent(image, d + 2) - 1) +
-                                             value_extent(weights, d + 2);
+                        const int64_t full =
+                                t.window.strides[d] * (value_extent(image, d + 2) - 1) +
+                                value_extent(weights, d + 2);
                         if (full > t.shape[d] + t.window.strides[d])
                                 return tflite_invalid(im, "a result of extent %lld for %lld",
                                                       (long long)t.shape[d], (long long)full);
                         t.shape[d] = compose_max(t.shape[d], full);
                 }
-        struct value *sum = compose_conv_transposed(c, image, weights,
-                                                    bias ? bias->value : NULL, &t);
+        struct value *sum =
+                compose_conv_transposed(c, image, weights, bias ? bias->value : NULL, &t);
         for (int d = 0; d < 2 && o->padding; d++)
                 sum = compose_fitted(c, sum, d + 2, shape[d + 1]);
         if (!sum)

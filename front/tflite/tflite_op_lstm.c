@@ -10,14 +10,24 @@
 /* These are the numbers of operands; those of the four parts follow each other in the order of enum
  * compose_lstm_part. */
 enum {
-        LSTM_X = 0, LSTM_W = 1, LSTM_R = 5, LSTM_PEEPHOLE = 9, LSTM_BIAS = 12, LSTM_PROJECTION = 16,
-        LSTM_H = 18, LSTM_C = 19, LSTM_NORM = 20
+        LSTM_X = 0,
+        LSTM_W = 1,
+        LSTM_R = 5,
+        LSTM_PEEPHOLE = 9,
+        LSTM_BIAS = 12,
+        LSTM_PROJECTION = 16,
+        LSTM_H = 18,
+        LSTM_C = 19,
+        LSTM_NORM = 20
 };
 
 /* Lists what is not supported. */
 static bool check_kind(struct tflite_import *im, const struct tflite_node *n)
 {
-        static const struct { int first, count; const char *what; } kinds[] = {
+        static const struct {
+                int first, count;
+                const char *what;
+        } kinds[] = {
                 { LSTM_PEEPHOLE, 3, "peephole weights" },
                 { LSTM_PROJECTION, 2, "a projection" },
                 { LSTM_NORM, 4, "layer normalization" },
@@ -50,8 +60,9 @@ static bool check_shapes(struct tflite_import *im, const struct tflite_node *n)
                 if (!w || !r || value_rank(w) != 2 || value_rank(r) != 2 ||
                     value_extent(w, 0) != cells || value_extent(w, 1) != inputs ||
                     value_extent(r, 0) != cells || value_extent(r, 1) != cells)
-                        return tflite_invalid(im, "the weights of part %d are not of %lld cells "
-                                                  "and %lld inputs",
+                        return tflite_invalid(im,
+                                              "the weights of part %d are not of %lld cells "
+                                              "and %lld inputs",
                                               k, (long long)cells, (long long)inputs);
         }
         return value_extent(n->inputs[LSTM_H]->value, 1) == cells ||

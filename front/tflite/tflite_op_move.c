@@ -162,8 +162,8 @@ bool tflite_import_pack(struct tflite_import *im, struct tflite_node *n)
         for (int i = 0; i < n->input_count; i++)
                 if (!n->inputs[i] || !(items[i] = n->inputs[i]->value))
                         return tflite_invalid(im, "operand %d is missing", i);
-        const int axis = tflite_axis(im, TFLITE_OPTIONS(n, PackOptions)->axis,
-                                     value_rank(items[0]) + 1);
+        const int axis =
+                tflite_axis(im, TFLITE_OPTIONS(n, PackOptions)->axis, value_rank(items[0]) + 1);
         return axis >= 0 &&
                tflite_output(im, n, 0, compose_stack(im->c, items, n->input_count, axis));
 }
@@ -247,8 +247,7 @@ bool tflite_import_strided_slice(struct tflite_import *im, struct tflite_node *n
         int count, kept = 0;
         if (o->ellipsis_mask || o->new_axis_mask)
                 return tflite_unsupported(im, "ellipsis_mask %lld and new_axis_mask %lld",
-                                          (long long)o->ellipsis_mask,
-                                          (long long)o->new_axis_mask);
+                                          (long long)o->ellipsis_mask, (long long)o->new_axis_mask);
         for (int i = 0; i < 3; i++) {
                 int many;
                 if (!tflite_ints(im, n, i + 1, numbers[i], RANK_MAX, &many))
@@ -263,6 +262,10 @@ bool tflite_import_strided_slice(struct tflite_import *im, struct tflite_node *n
                 int64_t start = numbers[0][d], end = numbers[1][d];
                 if (!step)
                         return tflite_invalid(im, "a stride of 0");
+                if (start < -NUMBER_MAX || start > NUMBER_MAX || end < -NUMBER_MAX)
+                        return tflite_invalid(im, "elements %lld to %lld", (long long)start,
+                                              (long long)end);
+                end = compose_min(end, NUMBER_MAX);
                 if (o->offset)
                         end += start;
                 if (bit(o->begin_mask, d))
@@ -330,8 +333,8 @@ static bool pad(struct tflite_import *im, struct tflite_node *n, struct value *f
         int count;
         if (value_rank(amounts) != 2 || value_extent(amounts, 1) != 2 ||
             value_extent(amounts, 0) != rank)
-                return tflite_invalid(im, "pads %s for rank %d",
-                                      compose_text(c, amounts->type), rank);
+                return tflite_invalid(im, "pads %s for rank %d", compose_text(c, amounts->type),
+                                      rank);
         struct value *flat = compose_reshape(c, compose_cast(c, amounts, E_I64), 1,
                                              (const dim_t[]){ dim_of(2 * rank) });
         if (!flat)
@@ -350,9 +353,9 @@ static bool pad(struct tflite_import *im, struct tflite_node *n, struct value *f
                 extents[d] = value_extent(x, d) + low[d] + numbers[2 * d + 1];
         }
         const struct type *t = compose_type_static(c, value_element(x), rank, extents);
-        return t && tflite_output(im, n, 0,
-                                  compose_pad(c, x, fill, constant_ints(im->m, low, rank), mode,
-                                              t));
+        return t &&
+               tflite_output(im, n, 0,
+                             compose_pad(c, x, fill, constant_ints(im->m, low, rank), mode, t));
 }
 
 bool tflite_import_pad(struct tflite_import *im, struct tflite_node *n)

@@ -34,8 +34,9 @@ static bool svdf_read(struct tflite_import *im, struct tflite_node *n, struct sv
             value_extent(s->feature->value, 1) != value_extent(s->x->value, 1) ||
             value_extent(s->state->value, 0) != s->batch ||
             value_extent(s->state->value, 1) != s->filters * s->memory)
-                return tflite_invalid(im, "an input %s, features %s, time %s, state %s and rank "
-                                          "%lld do not fit each other",
+                return tflite_invalid(im,
+                                      "an input %s, features %s, time %s, state %s and rank "
+                                      "%lld do not fit each other",
                                       compose_text(im->c, s->x->value->type),
                                       compose_text(im->c, s->feature->value->type),
                                       compose_text(im->c, s->time->value->type),
@@ -120,9 +121,9 @@ static struct value *svdf_quantized(struct tflite_import *im, struct svdf *s)
         struct value *now = newest ? remember(im, s, newest) : NULL;
         struct value *time = compose_cast(c, s->time->value, E_I32);
         sum = now && time ? in_time(im, s, compose_cast(c, now, E_I32), time) : NULL;
-        return compose_rescale(
-                c, sum,
-                &(struct compose_rescale){ { &m2, 1, 0 }, zero[4], INT8_MIN, INT8_MAX, E_I8, false });
+        return compose_rescale(c, sum,
+                               &(struct compose_rescale){
+                                       { &m2, 1, 0 }, zero[4], INT8_MIN, INT8_MAX, E_I8, false });
 }
 
 bool tflite_import_svdf(struct tflite_import *im, struct tflite_node *n)

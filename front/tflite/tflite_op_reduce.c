@@ -7,7 +7,11 @@
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_softmax.h"
 
-struct axes { int count; int64_t axes[RANK_MAX]; int64_t elements; };
+struct axes {
+        int count;
+        int64_t axes[RANK_MAX];
+        int64_t elements;
+};
 
 /* Reads the axes of operand 1, sorted, each once. */
 static bool axes_read(struct tflite_import *im, const struct tflite_node *n, struct axes *a)
@@ -59,9 +63,8 @@ static struct value *quantized_mean(struct tflite_import *im, const struct tflit
         }
         struct value *sum = compose_reduce(im->c, REDUCE_sum, tflite_centered(im, x), a->axes,
                                            a->count, E_COMPUTE);
-        struct compose_multiplier m =
-                compose_multiplier_of((double)scale[0] / (double)scale[1]);
-        int shift = 0;                  /* The multiplier is divided as long as it has bits. */
+        struct compose_multiplier m = compose_multiplier_of((double)scale[0] / (double)scale[1]);
+        int shift = 0; /* The multiplier is divided as long as it has bits. */
         while (shift < 32 && shift < 31 + m.shift && a->elements >> (shift + 1))
                 shift++;
         m.m = (int32_t)(((int64_t)m.m * (INT64_C(1) << shift)) / a->elements);
@@ -111,8 +114,7 @@ bool tflite_import_arg(struct tflite_import *im, struct tflite_node *n)
                 return tflite_invalid(im, "%d axes, want one", count);
         if ((at = tflite_axis(im, axis[0], value_rank(x))) < 0)
                 return false;
-        struct value *y =
-                compose_arg_reduce(im->c, x, (enum reducer)tflite_variant(n), at, false);
+        struct value *y = compose_arg_reduce(im->c, x, (enum reducer)tflite_variant(n), at, false);
         return tflite_output(im, n, 0, compose_cast(im->c, y, n->outputs[0]->type->element));
 }
 
@@ -132,8 +134,7 @@ static struct value *byte_softmax(struct tflite_import *im, const struct tflite_
             !tflite_range(im, y, FUSED_NONE, &low, &high))
                 return NULL;
         const float step = scale[0] * beta;
-        struct value *table = compose_cast(
-                c, plus(c, compose_iota(c, E_I32, 256), -255), E_F32);
+        struct value *table = compose_cast(c, plus(c, compose_iota(c, E_I32, 256), -255), E_F32);
         table = compose_unary(c, OP_exp, times(c, table, (double)step));
         struct value *wide = compose_cast(c, x->value, E_I32);
         struct value *most = compose_reduce(c, REDUCE_max, wide, &axis, 1, E_COMPUTE);

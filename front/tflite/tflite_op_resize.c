@@ -24,12 +24,14 @@ static bool resize(struct tflite_import *im, struct tflite_node *n, int mode, bo
                 r.out[d] = size[d];
                 r.scale[d] = (double)size[d] / (double)in;
         }
-        r.transform = corners ? RESIZE_ALIGN_CORNERS
-                      : half  ? mode == RESIZE_NEAREST ? RESIZE_TF_HALF_PIXEL_FOR_NN
-                                                       : RESIZE_HALF_PIXEL
-                              : RESIZE_ASYMMETRIC;
+        r.transform =
+                corners ? RESIZE_ALIGN_CORNERS
+                : half  ? mode == RESIZE_NEAREST ? RESIZE_TF_HALF_PIXEL_FOR_NN : RESIZE_HALF_PIXEL
+                        : RESIZE_ASYMMETRIC;
         r.round = corners ? NEAREST_PREFER_CEIL : NEAREST_FLOOR;
-        return tflite_output(im, n, 0, compose_resize(im->c, x, &r));
+        const int64_t extents[4] = { value_extent(x, 0), size[0], size[1], value_extent(x, 3) };
+        return compose_type_static(im->c, value_element(x), 4, extents) &&
+               tflite_output(im, n, 0, compose_resize(im->c, x, &r));
 }
 
 bool tflite_import_resize_bilinear(struct tflite_import *im, struct tflite_node *n)

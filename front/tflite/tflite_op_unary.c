@@ -29,9 +29,8 @@ static struct value *byte_table(struct tflite_import *im, const struct tflite_no
                                 const unsigned char *bytes)
 {
         const int64_t count = BYTES;
-        return constant_dense(im->m,
-                              type_static(im->m, n->outputs[0]->type->element, 1, &count), bytes,
-                              NULL);
+        return constant_dense(im->m, type_static(im->m, n->outputs[0]->type->element, 1, &count),
+                              bytes, NULL);
 }
 
 /* Checks that operand 0 and output 0 are quantized, each by one scale. */
@@ -119,9 +118,12 @@ static bool scale_16(struct tflite_import *im, const struct tflite_node *n, int3
         *factor = *shift = 0;
         if (!affine(im, n, scale, zero))
                 return false;
+        if (scale[0] > 1)
+                return tflite_unsupported(im, "a scale of %g", (double)scale[0]);
         if (zero[0] || zero[1] || scale[1] != 1.0f / 32768)
-                return tflite_invalid(im, "16 bits with zero points %lld and %lld, and the scale "
-                                          "%g of the result",
+                return tflite_invalid(im,
+                                      "16 bits with zero points %lld and %lld, and the scale "
+                                      "%g of the result",
                                       (long long)zero[0], (long long)zero[1], (double)scale[1]);
         if (fabsf(log2f(scale[0]) - roundf(log2f(scale[0]))) < 1e-3f) {
                 if (!power_of(im, scale[0], &power))
@@ -235,13 +237,14 @@ bool tflite_import_relu(struct tflite_import *im, struct tflite_node *n)
         float scale[2];
         int64_t zero[2];
         if (tflite_is_float(n->inputs[0]))
-                return tflite_output(im, n, 0, tflite_activated(im, n->inputs[0]->value,
-                                                                tflite_variant(n)));
+                return tflite_output(im, n, 0,
+                                     tflite_activated(im, n->inputs[0]->value, tflite_variant(n)));
         if (!quantized_both(im, n) || !affine(im, n, scale, zero))
                 return false;
         const float real = scale[0] / scale[1];
-        return tflite_output(im, n, 0, line(im, n, tflite_centered(im, n->inputs[0]), (double)real,
-                                            tflite_variant(n)));
+        return tflite_output(
+                im, n, 0,
+                line(im, n, tflite_centered(im, n->inputs[0]), (double)real, tflite_variant(n)));
 }
 
 bool tflite_import_leaky_relu(struct tflite_import *im, struct tflite_node *n)
@@ -252,8 +255,7 @@ bool tflite_import_leaky_relu(struct tflite_import *im, struct tflite_node *n)
         int64_t zero[2];
         if (tflite_is_float(n->inputs[0])) {
                 struct value *below = times(c, n->inputs[0]->value, (double)alpha);
-                return tflite_output(im, n, 0,
-                                     compose_below_zero(c, n->inputs[0]->value, below));
+                return tflite_output(im, n, 0, compose_below_zero(c, n->inputs[0]->value, below));
         }
         if (!quantized_both(im, n) || !affine(im, n, scale, zero))
                 return false;
@@ -275,7 +277,8 @@ static int16_t high_16(int16_t a, int16_t b)
         const int32_t product = (int32_t)a * b;
         return (int16_t)compose_max(
                 INT16_MIN,
-                compose_min(INT16_MAX, (product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15)));
+                compose_min(INT16_MAX,
+                            (product + (product >= 0 ? 1 << 14 : 1 - (1 << 14))) / (1 << 15)));
 }
 
 static int16_t saturated_16(int32_t x)
@@ -305,7 +308,7 @@ static int32_t swish_of(int32_t number, struct compose_multiplier output,
         x = (int16_t)((x + (1 << 15)) >> 1);
         /* This product rounds down. */
         const int32_t product = (int32_t)x * on_output;
-        const int16_t before = (int16_t)(product / (1 << 15) );
+        const int16_t before = (int16_t)(product / (1 << 15));
         return compose_fixed_shift(before, -output.shift);
 }
 
@@ -317,7 +320,8 @@ bool tflite_import_hard_swish(struct tflite_import *im, struct tflite_node *n)
         if (tflite_is_float(n->inputs[0]))
                 return tflite_output(
                         im, n, 0,
-                        compose_activate(im->c, &(struct compose_activation){ .kind = ACT_HARD_SWISH },
+                        compose_activate(im->c,
+                                         &(struct compose_activation){ .kind = ACT_HARD_SWISH },
                                          n->inputs[0]->value));
         if (!is_byte(n->inputs[0]) || !is_byte(n->outputs[0]))
                 return tflite_no_element(im, n, 0);
@@ -328,8 +332,8 @@ bool tflite_import_hard_swish(struct tflite_import *im, struct tflite_node *n)
         const float on_output = fine / scale[1], on_reluish = fine / reluish;
         const struct compose_multiplier m = compose_multiplier_of((double)on_output),
                                         r = compose_multiplier_of((double)on_reluish);
-        if (m.shift > 0)
-                return tflite_invalid(im, "the scale of the result is too small");
+        if (m.shift > 0 || r.shift > 15)
+                return tflite_invalid(im, "scales %g and %g", (double)scale[0], (double)scale[1]);
         for (int i = 0; i < BYTES; i++) {
                 const int64_t number = i + least_of(n->inputs[0]->type->element);
                 const int64_t y = swish_of((int32_t)(number - zero[0]), m, r) + zero[1];
@@ -347,8 +351,9 @@ bool tflite_import_unary(struct tflite_import *im, struct tflite_node *n)
             (!tflite_is_float(n->inputs[0]) &&
              !(numbers && element_is_integer(value_element(n->inputs[0]->value)))))
                 return tflite_no_element(im, n, 0);
-        return tflite_output(im, n, 0, compose_unary(im->c, (enum opcode)tflite_variant(n),
-                                                     n->inputs[0]->value));
+        return tflite_output(
+                im, n, 0,
+                compose_unary(im->c, (enum opcode)tflite_variant(n), n->inputs[0]->value));
 }
 
 bool tflite_import_rsqrt(struct tflite_import *im, struct tflite_node *n)
@@ -410,8 +415,7 @@ bool tflite_import_quantize(struct tflite_import *im, struct tflite_node *n)
                 struct value *q = compose_with(c, OP_div, x->value, (double)scale[1]);
                 q = q ? compose_round_away(c, q) : NULL;
                 q = compose_cast(c, plus(c, compose_cast(c, q, E_I32), (double)zero[1]), E_I32);
-                return tflite_output(im, n, 0,
-                                     compose_bounded(c, q, low, high, y->type->element));
+                return tflite_output(im, n, 0, compose_bounded(c, q, low, high, y->type->element));
         }
         if (!tflite_is_quantized(x) || !affine(im, n, scale, zero))
                 return tflite_no_element(im, n, 0);
@@ -422,6 +426,7 @@ bool tflite_import_quantize(struct tflite_import *im, struct tflite_node *n)
                                                  &(struct compose_multipliers){ &m, 1, 0 });
                 return tflite_output(im, n, 0, zero[1] ? plus(c, q, (double)zero[1]) : q);
         }
-        return tflite_output(im, n, 0, line(im, n, tflite_centered(im, x),
-                                            (double)scale[0] / (double)scale[1], FUSED_NONE));
+        return tflite_output(im, n, 0,
+                             line(im, n, tflite_centered(im, x),
+                                  (double)scale[0] / (double)scale[1], FUSED_NONE));
 }

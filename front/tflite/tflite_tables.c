@@ -5,19 +5,24 @@
 #define TABLE(name, option) static const struct flat_field fields_##name[] = {
 #define FIELD(name, member, slot, kind, preset)                                                    \
         { #member, FLAT_##kind, slot, offsetof(struct tflite_##name, member), preset },
-#define END(name) };
+#define END(name)                                                                                  \
+        }                                                                                          \
+        ;
 #include "front/tflite/tflite_schema.def"
 
 #define TABLE(name, option)                                                                        \
-        const struct flat_info tflite_info_##name = {                                              \
-                #name, fields_##name, sizeof fields_##name / sizeof *fields_##name,                \
-                sizeof(struct tflite_##name)                                                       \
-        };
+        const struct flat_info tflite_info_##name = { #name, fields_##name,                        \
+                                                      sizeof fields_##name /                       \
+                                                              sizeof *fields_##name,               \
+                                                      sizeof(struct tflite_##name) };
 #include "front/tflite/tflite_schema.def"
 
 const struct flat_info *tflite_options_info(int option)
 {
-        static const struct { int option; const struct flat_info *info; } infos[] = {
+        static const struct {
+                int option;
+                const struct flat_info *info;
+        } infos[] = {
 #define TABLE(name, option) { option, &tflite_info_##name },
 #include "front/tflite/tflite_schema.def"
         };
@@ -31,7 +36,10 @@ static const struct tflite_row rows[] = {
 #define TFLITE_OP(code, name, in_min, in_max, out_max, options, importer, variant)                 \
         { code, #name, in_min, in_max, out_max, 0, TFLITE_OPTIONS_##options, importer, variant },
 #define TFLITE_OP_ABSENT(code, name, in_min, in_max, absent, out_max, options, importer, variant)  \
-        { code, #name, in_min, in_max, out_max, absent, TFLITE_OPTIONS_##options, importer, variant },
+        {                                                                                          \
+                code,     #name,  in_min, in_max, out_max, absent, TFLITE_OPTIONS_##options,       \
+                importer, variant                                                                  \
+        },
 #include "front/tflite/tflite_ops.def"
 };
 

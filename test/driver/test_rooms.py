@@ -56,7 +56,7 @@ def test_files_call_one_way(folder):
     texts = {path.name: re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', "", path.read_text(), flags=re.DOTALL) for path in (TOP / folder).glob("*.c")}
     where = {name: file for file, text in texts.items() for name in FUNCTION.findall(text)}
     calls = {file: {where[word] for word in re.findall(r"(?<!struct )\b[a-z]\w+\b", text) if word in where} - {file} for file, text in texts.items()}
-    assert len(calls) > 10 and sum(map(len, calls.values())) > 2 * len(calls)
+    assert len(calls) > 10 and sum(map(len, calls.values())) > 1.5 * len(calls)
     while True:         # what calls nobody that is left goes; a circle stays
         ends = [file for file, called in calls.items() if not called & calls.keys()]
         if not ends:

@@ -388,3 +388,67 @@ def test_every_operator_is_in_the_page():
     assert sorted(rows) == sorted(said)
     listed = dnncc.run([dnncc.DNNCC, "--help-ops"]).stdout
     assert len(rows) > 50 and all(re.search(rf"^  {row}$", listed, re.M) for row in rows)
+
+
+# ---- hostile files ----
+
+def small_files():
+    for name, kind in (("conv", INT8), ("softmax", FLOAT), ("concatenation", INT8)):
+        case = Case(kind, np.random.default_rng(1))
+        outputs = CASES[name][0](case)
+        yield name, case.w.bytes(case.inputs, outputs)
+
+
+def ended(path, content):
+    path.write_bytes(content)
+    done = dnncc.run([dnncc.DNNCC, path, "--emit=ir", "-O0", "-o", "-"], timeout=20)
+    assert 0 <= done.returncode <= 5 and (done.returncode == 0 or "error:" in done.stderr), (done.returncode, done.stderr)
+    return done
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name,content", list(small_files()), ids=lambda v: v if isinstance(v, str) else "")
+def test_truncated(name, content, tmp_path):
+    """at every byte: an error that names a byte, or what is left is a file"""
+    assert ended(tmp_path / "m.tflite", content).returncode == 0
+    invalid = 0
+    for length in range(8, len(content)):
+        done = ended(tmp_path / "m.tflite", content[:length])
+        invalid += done.returncode == dnncc.INVALID
+        assert done.returncode in (dnncc.OK, dnncc.INVALID) and (done.returncode == 0 or "byte" in done.stderr), done.stderr
+    assert invalid > len(content) // 2
+
+
+def test_offsets(tmp_path):
+    """far offsets, vtables outside the file, tables that lead to themselves"""
+    for _, content in small_files():
+        for at in range(0, len(content) - 4, 4):
+            if 4 <= at < 8:
+                continue
+            for word in (b"\x00\x00\x00\x80", b"\xff\xff\xff\xff", b"\x00\x00\x00\x00")[at // 4 % 3:][:1]:
+                ended(tmp_path / "m.tflite", content[:at] + word + content[at + 4:])
+    root = small_files().__next__()[1]
+    for word in (0, 2 ** 31, len(root), 2 ** 32 - 1):
+        done = ended(tmp_path / "m.tflite", word.to_bytes(4, "little") + root[4:])
+        assert done.returncode == dnncc.INVALID and "at byte 0" in done.stderr
+
+
+def test_unknown_operators(tmp_path):
+    """all are listed at once"""
+    m = w.Writer()
+    x, y, z = (m.tensor([2]) for _ in range(3))
+    m.add("CUSTOM", [x], [y])
+    m.add("LSH_PROJECTION", [y], [z])
+    done = ended(tmp_path / "m.tflite", m.bytes([x], [z]))
+    assert done.returncode == dnncc.UNSUPPORTED and "custom.Mystery" in done.stderr and "builtin.15" in done.stderr
+
+
+def test_options(tmp_path):
+    case = Case(FLOAT, np.random.default_rng(1))
+    outputs = CASES["softmax"][0](case)
+    path = tmp_path / "m.tflite"
+    path.write_bytes(case.w.bytes(case.inputs, outputs))
+    assert dnncc.run([dnncc.DNNCC, path, "--format=tflite", "-o", tmp_path / "m.c"]).returncode == 0
+    assert dnncc.run([dnncc.DNNCC, path, "--format=onnx", "-o", tmp_path / "m.c"]).returncode == dnncc.INVALID
+    assert dnncc.run([dnncc.DNNCC, path, "--dim=N=1", "-o", tmp_path / "m.c"]).returncode == dnncc.USAGE
+    assert "SOFTMAX: 1" in dnncc.run([dnncc.DNNCC, path, "--info"]).stdout
