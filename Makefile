@@ -257,9 +257,20 @@ $(B)/libdnncc_image.so: runtime/image.c runtime/dnncc_image.h
 	@mkdir -p $(B)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) $(IMAGE_INC) -fPIC -shared -o $@ runtime/image.c $(LDFLAGS) $(IMAGE_LIBS)
+# Products for generated code (--libraries=blas:always), where there is a CBLAS (packages.sh blas).
+BLAS_INC := $(shell pkg-config --cflags openblas 2>/dev/null || pkg-config --cflags blas 2>/dev/null)
+BLAS_LIBS := $(shell pkg-config --libs openblas 2>/dev/null || pkg-config --libs blas 2>/dev/null || echo -lblas)
+ifneq ($(shell $(CC) $(BLAS_INC) -include cblas.h -E -x c /dev/null >/dev/null 2>&1 && echo yes),)
+BLAS := $(B)/libdnncc_blas.a
+all: $(BLAS)
+endif
+$(B)/obj/runtime/blas.o: INC += $(BLAS_INC)
+$(B)/libdnncc_blas.a: $(B)/obj/runtime/blas.o
+	@rm -f $@
+	@$(AR) rcs $@ $^
 # what names the version or the place
-FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
-$(B)/dnncc-runtime.pc $(B)/dnncc-jit.pc $(B)/dnncc-cost.pc: $(B)/%.pc: runtime/%.pc.in FORCE
+FILL = sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@BLAS_LIBS@|$(BLAS_LIBS)|' -e "s|@VERSION@|$$(sed -n 's/.*DNNCC_VERSION "\(.*\)"/\1/p' compiler/options.h)|" $< > $@
+$(B)/dnncc-runtime.pc $(B)/dnncc-jit.pc $(B)/dnncc-cost.pc $(B)/dnncc-blas.pc: $(B)/%.pc: runtime/%.pc.in FORCE
 	@$(FILL)
 $(B)/dnncc-config-version.cmake: cmake/dnncc-config-version.cmake.in FORCE
 	@$(FILL)
@@ -271,6 +282,7 @@ EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h runtime/dnncc.hpp>include/dnncc.hpp $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
          $(foreach m,vta unified,runtime/dnncc_$m.h>include/dnncc_$m.h $(B)/libdnncc_$m.a>lib/libdnncc_$m.a) \
          $(if $(IMAGE),runtime/dnncc_image.h>include/dnncc_image.h $(B)/libdnncc_image.a>lib/libdnncc_image.a) \
+         $(if $(BLAS),runtime/dnncc_blas.h>include/dnncc_blas.h $(B)/libdnncc_blas.a>lib/libdnncc_blas.a $(B)/dnncc-blas.pc>lib/pkgconfig/dnncc-blas.pc) \
          $(if $(COST),runtime/dnncc_cost.h>include/dnncc_cost.h $(B)/libdnncc_cost.a>lib/libdnncc_cost.a $(B)/dnncc-cost.pc>lib/pkgconfig/dnncc-cost.pc) \
          $(if $(JIT),runtime/dnncc_jit.h>include/dnncc_jit.h $(B)/libdnncc_jit.a>lib/libdnncc_jit.a $(B)/dnncc-jit.pc>lib/pkgconfig/dnncc-jit.pc) \
          $(B)/dnncc-runtime.pc>lib/pkgconfig/dnncc-runtime.pc \

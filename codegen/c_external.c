@@ -19,6 +19,19 @@ static struct loop_function *next_external(const struct loop_program *p,
 
 bool c_external_any(const struct c_writer *w) { return next_external(w->p, NULL); }
 
+bool c_external_fails(const struct c_writer *w, bool of_library)
+{
+        const struct loop_function *f = next_external(w->p, NULL);
+        while (f && loop_is_of_library(f) != of_library)
+                f = next_external(w->p, f);
+        return f;
+}
+
+static const char *error_macro(struct c_writer *w, const struct loop_function *f)
+{
+        return c_macro(w, loop_is_of_library(f) ? "ERROR_LIBRARY" : "ERROR_EXTERNAL");
+}
+
 /* Is no kernel in front of f of the same C function? */
 static bool is_first(const struct c_writer *w, const struct loop_function *f)
 {
@@ -73,10 +86,13 @@ void c_external_header(struct c_writer *w)
         if (!c_external_any(w))
                 return;
         text_add(w->out,
-                 "\n/* The program has these functions: run calls them with extents, then dense "
-                 "inputs, then dense outputs, which\n"
-                 " * overlap nothing. Where one does not return 0, run returns %s. */\n",
-                 c_macro(w, "ERROR_EXTERNAL"));
+                 "\n/* The program, or a library, has these functions: run calls them with extents, "
+                 "then dense inputs, then dense\n"
+                 " * outputs, which overlap nothing. Where one does not return 0, run returns "
+                 "%s%s%s. */\n",
+                 c_external_fails(w, false) ? c_macro(w, "ERROR_EXTERNAL") : "",
+                 c_external_fails(w, false) && c_external_fails(w, true) ? " or " : "",
+                 c_external_fails(w, true) ? c_macro(w, "ERROR_LIBRARY") : "");
         for (const struct loop_function *f = NULL; (f = next_external(w->p, f));)
                 if (is_first(w, f)) {
                         put_prototype(w, f);
@@ -98,7 +114,7 @@ void c_external(struct c_writer *w, const struct loop_function *f)
                       b->access == ACCESS_IN ? "const " : "", element_info[b->element].c_type,
                       c_use(w, b));
         }
-        c_put(w, ") ?" C_SOFT "%s : 0;", c_macro(w, "ERROR_EXTERNAL"));
+        c_put(w, ") ?" C_SOFT "%s : 0;", error_macro(w, f));
         c_end(w);
         w->indent = 0;
         c_line(w, "}");

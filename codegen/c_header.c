@@ -462,7 +462,9 @@ static bool is_returned(const struct c_writer *w, const char *error)
         if (!strcmp(error, "IMAGE"))
                 return c_image_any(w);
         if (!strcmp(error, "EXTERNAL"))
-                return c_external_any(w);
+                return c_external_fails(w, false);
+        if (!strcmp(error, "LIBRARY"))
+                return c_external_fails(w, true);
         if (!strcmp(error, "CONSTANTS") || !strcmp(error, "SELFTEST"))
                 return w->options->selftest != NULL;
         if (!strcmp(error, "TEXT"))

@@ -354,13 +354,16 @@ static void put_alloc(struct c_writer *w, struct loop_buffer *b)
                 c_fail(w, EXIT_UNSUPPORTED, "target %s has no shared memory",
                        w->target->name);
         int64_t limit = target_stack_bytes(w->target);
-        if (b->extent > limit / element_info[b->element].bytes)
+        const bool is_meaning = w->kernel && w->kernel->external;
+        if (!is_meaning && b->extent > limit / element_info[b->element].bytes)
                 c_fail(w, EXIT_INTERNAL,
                        "a kernel wants %lld elements on the stack, more than %lld bytes",
                        (long long)b->extent, (long long)limit);
         const char *name = c_local(w, b->name);
         c_name_set(w, b, name);
-        c_line(w, "%s %s[%lld];", element_info[b->element].c_type, name,
+        /* The meaning of a C function is printed to be tried, on one thread. */
+        c_line(w, "%s%s %s[%lld];", is_meaning ? "static " : "", element_info[b->element].c_type,
+               name,
                (long long)(b->extent ? b->extent : 1));
 }
 

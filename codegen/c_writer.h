@@ -353,6 +353,8 @@ void c_image_header(struct c_writer *w);
 /* ---- c_external.c: C functions of the program's ---- */
 
 bool c_external_any(const struct c_writer *w);
+/* Is there one of a library of ours, or one that is none? */
+bool c_external_fails(const struct c_writer *w, bool of_library);
 /* Takes the names of the functions, and checks them. */
 void c_external_reserve(struct c_writer *w);
 void c_external_header(struct c_writer *w);

@@ -197,6 +197,9 @@ static const char *passes_asked(const struct run *run)
                 return pipeline_calibrated();
         if (run->context.step && !is_model && is_new)
                 list = passes_with(run->arena, list ? list : pipeline_passes(o->level), "steps");
+        if (o->libraries && !is_model && is_new)
+                list = passes_with(run->arena, list ? list : pipeline_passes(o->level),
+                                   "libraries");
         if (requantizes_by_integers(run) && !is_model)
                 list = passes_with(run->arena, list ? list : pipeline_passes(o->level),
                                    "requantize_integer");

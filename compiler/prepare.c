@@ -132,6 +132,52 @@ static bool set_step(struct run *run)
         return true;
 }
 
+/* Checks the names of --libraries. */
+static bool set_libraries(struct run *run)
+{
+        static const char *const known[] = {
+#define LIBRARY(name, function, doc) #name,
+#include "passes/libraries.def"
+        };
+        enum { COUNT = sizeof known / sizeof *known };
+        const char *text = run->options.libraries;
+        if (!text)
+                return true;
+        const size_t length = strcspn(text, ":");
+        const char *shown = text_argument(run->arena, text);
+        struct suggest s = suggest_new(run->arena, text, length);
+        bool found = false;
+        for (int i = 0; i < COUNT; i++) {
+                suggest_add(&s, known[i]);
+                found |= strlen(known[i]) == length && !strncmp(known[i], text, length);
+        }
+        if (!found) {
+                diag_error(&run->diag, EXIT_USAGE, "--libraries: there is no library '%.*s'%s",
+                           (int)strcspn(shown, ":"), shown, suggest_text(&s, true));
+                return false;
+        }
+        if (!text[length]) {
+                diag_error(&run->diag, EXIT_UNSUPPORTED,
+                           "--libraries chooses nothing by time yet: want --libraries=%s:always",
+                           shown);
+                return false;
+        }
+        if (strcmp(text + length, ":always") != 0) {
+                diag_error(&run->diag, EXIT_USAGE, "--libraries wants NAME:always, not '%s'",
+                           shown);
+                return false;
+        }
+        for (int i = 0; i < run->target_count; i++)
+                if (target_engine(run->targets[i])->launches ||
+                    target_engine(run->targets[i])->fixed) {
+                        diag_error(&run->diag, EXIT_UNSUPPORTED,
+                                   "--libraries=%s is for processors: it has nothing for %s", shown,
+                                   run->targets[i]->name);
+                        return false;
+                }
+        return true;
+}
+
 bool prepare_context(struct run *run)
 {
         const struct options *o = &run->options;
@@ -144,7 +190,7 @@ bool prepare_context(struct run *run)
                                                  .views = o->level > 0 && !o->no_alias,
                                                  .threads = o->threads };
         context->threads = o->threads;
-        if (!choose_targets(run) || !set_step(run))
+        if (!choose_targets(run) || !set_step(run) || !set_libraries(run))
                 return false;
         context->target = run->targets[run->target_count - 1];
         context->least = run->targets[0];

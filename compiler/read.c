@@ -85,6 +85,8 @@ static bool read_symbol(struct run *run, const char *item, struct import_symbol 
                                    "want a C identifier of at most %d characters that is no "
                                    "reserved word, not '%s'", TEXT_IDENTIFIER_MAX,
                                    text_argument(run->arena, symbol));
+        else if (!strncmp(symbol, LOOP_LIBRARY_PREFIX, strlen(LOOP_LIBRARY_PREFIX)))
+                why = "want a name of your own: " LOOP_LIBRARY_PREFIX ".. are those of dnncc";
         for (int i = 0; i < *count && !why; i++)
                 if (!strcmp(symbols[i].name, name) && strcmp(symbols[i].symbol, symbol) != 0)
                         why = arena_printf(run->arena,

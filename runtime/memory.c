@@ -264,6 +264,7 @@ const char *dnncc_error_text(int code)
         case -21: return "a constant is not what it was";
         case -22: return "a run on the file's own input gives other results";
         case -23: return "a C function of the program's did not return 0";
+        case -24: return "a library could not compute a contraction";
         default: return "no code of this version";
         }
 }

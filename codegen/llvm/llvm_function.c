@@ -169,8 +169,8 @@ static LLVMValueRef call_external(struct llvm_writer *w, const struct loop_funct
                 function = llvm.AddFunction(w->module, f->external, type);
         LLVMValueRef said = llvm.BuildCall2(w->at, type, function, args, (unsigned)count, ""),
                      wrong = llvm.BuildICmp(w->at, LLVMIntNE, said, llvm.ConstNull(status), "");
-        return llvm.BuildSelect(w->at, wrong,
-                                llvm.ConstInt(status, (uint64_t)(int64_t)FAIL_EXTERNAL, 1),
+        const enum fail_code code = loop_is_of_library(f) ? FAIL_LIBRARY : FAIL_EXTERNAL;
+        return llvm.BuildSelect(w->at, wrong, llvm.ConstInt(status, (uint64_t)(int64_t)code, 1),
                                 llvm.ConstNull(status), "");
 }
 

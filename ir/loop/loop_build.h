@@ -106,6 +106,14 @@ struct loop_variable *loop_scalar_add(struct arena *arena, struct loop_function 
                                       struct loop_type type);
 struct loop_block *loop_block_new(struct arena *arena);
 /* Does the statement leave the program where something is wrong? */
+/* Is the C function of an external kernel one of a library of ours (passes/libraries.def)? Then
+ * code leaves with FAIL_LIBRARY where it fails, otherwise with FAIL_EXTERNAL. */
+#define LOOP_LIBRARY_PREFIX "dnncc_"
+static inline bool loop_is_of_library(const struct loop_function *f)
+{
+        return f->external && !strncmp(f->external, LOOP_LIBRARY_PREFIX,
+                                       sizeof LOOP_LIBRARY_PREFIX - 1);
+}
 static inline bool loop_fails(const struct loop_stmt *s)
 {
         return s->kind == STMT_FAIL || s->kind == STMT_IMAGE;

@@ -374,12 +374,15 @@ static const struct op *external_of(const struct kernel_request *request)
         return owner && owner->code == OP_external ? owner : NULL;
 }
 
-/* Is v worth memory of its own, because computing each element of it where it is read would take
+/* Is op worth memory of its own, because computing each element of it where it is read would take
  * too long? */
 static bool is_kept(struct emit *e, const struct op *op)
 {
         enum { KEPT = TRAIT_CONTRACTION | TRAIT_REDUCTION | TRAIT_WHOLE };
         const unsigned traits = op_info[op->code].traits;
+        const struct use *use = op_result(op)->uses;
+        if (use && !use->next && use->user->code == OP_yield && !(traits & TRAIT_WHOLE))
+                return false;           /* It is computed where the result lies. */
         const bool shared = !(traits & TRAIT_FREE) && emit_local(e, op_result(op))->uses > 1;
         return !type_is_empty(op_result(op)->type) && (traits & KEPT || shared);
 }
