@@ -57,7 +57,7 @@ void c_external_reserve(struct c_writer *w)
                         continue;
                 if (map_get(w->file_scope, f->external, strlen(f->external)))
                         c_fail(w, EXIT_USAGE, "c:%s is a name of the generated code: choose "
-                                              "another one, or another --prefix", f->external);
+                                              "another one, or another --name", f->external);
                 for (const struct loop_function *g = f; (g = next_external(w->p, g));)
                         if (!strcmp(f->external, g->external) && !same_prototype(f, g))
                                 c_fail(w, EXIT_USAGE, "c:%s would have two prototypes: operators "
