@@ -134,7 +134,7 @@ def test_folders_of_these_names(tmp_path):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--jit"], "--jit wants --test, --run, --check or --bench"),
+    (["--jit"], "--jit wants --test, --run, --check, --bench or --calibrate=PATH"),
     (["--jit", "--run=zeros", "--cc=cc"], "--jit"),
     (["--jit", "--run=zeros", "--fast-libm"], "--jit"),
     (["--jit", "--run=zeros", "--step"], "--jit"),
