@@ -143,7 +143,8 @@ static bool scale_16(struct tflite_import *im, const struct tflite_node *n, int3
         return true;
 }
 
-static struct value *logistic_16(struct tflite_import *im, const struct tflite_node *n)
+/* Returns the operand of a function that is read from a table, as a place in it (i32). */
+static struct value *scaled_16(struct tflite_import *im, const struct tflite_node *n)
 {
         struct compose *c = im->c;
         int32_t factor;
@@ -151,12 +152,18 @@ static struct value *logistic_16(struct tflite_import *im, const struct tflite_n
         if (!scale_16(im, n, &factor, &shift))
                 return NULL;
         struct value *x = compose_cast(c, n->inputs[0]->value, E_I32);
-        if (!factor) {
-                x = times(c, x, 3 * (1 << shift));
-        } else {
-                x = plus(c, times(c, x, factor), shift ? 1 << (shift - 1) : 0);
-                x = compose_with(c, OP_shr, x, shift);
-        }
+        if (!factor)
+                return times(c, x, 3 * (1 << shift));
+        x = plus(c, times(c, x, factor), shift ? 1 << (shift - 1) : 0);
+        return compose_with(c, OP_shr, x, shift);
+}
+
+static struct value *logistic_16(struct tflite_import *im, const struct tflite_node *n)
+{
+        struct compose *c = im->c;
+        struct value *x = scaled_16(im, n);
+        if (!x)
+                return NULL;
         struct value *y = interpolated(im, compose_unary(c, OP_abs, x), 9, 0x7fff << 10);
         struct value *above = plus(c, y, 1 << 9);
         struct value *below = compose_from(c, OP_sub, (1 << 25) + (1 << 9) - 1, y);
@@ -168,17 +175,9 @@ static struct value *logistic_16(struct tflite_import *im, const struct tflite_n
 static struct value *tanh_16(struct tflite_import *im, const struct tflite_node *n)
 {
         struct compose *c = im->c;
-        int32_t factor;
-        int shift;
-        if (!scale_16(im, n, &factor, &shift))
+        struct value *x = scaled_16(im, n);
+        if (!x)
                 return NULL;
-        struct value *x = compose_cast(c, n->inputs[0]->value, E_I32);
-        if (!factor) {
-                x = times(c, x, 3 * (1 << shift));
-        } else {
-                x = plus(c, times(c, x, factor), shift ? 1 << (shift - 1) : 0);
-                x = compose_with(c, OP_shr, x, shift);
-        }
         struct value *y = interpolated(im, compose_unary(c, OP_abs, x), 8, 0xffff << 8);
         struct value *above = plus(c, y, (1 << 7) - (1 << 23));
         struct value *below = compose_from(c, OP_sub, (1 << 23) + (1 << 7) - 1, y);
