@@ -360,8 +360,8 @@ void c_external_reserve(struct c_writer *w);
 void c_external_header(struct c_writer *w);
 /* Prints the body of a kernel that calls one. */
 void c_external(struct c_writer *w, const struct loop_function *f);
-/* Prints a function with the body of such a kernel, and weak definitions by all of them, where
- * print_options.meanings asks for them. */
+/* Where print_options.meanings asks for what these C functions mean: the first prints a function
+ * with the body of a kernel that calls one, the second weak definitions of all of them by these. */
 void c_external_meaning(struct c_writer *w, struct loop_function *f);
 void c_external_definitions(struct c_writer *w, struct text *out);
 

@@ -325,7 +325,7 @@ static int place_of(const struct option *row)
                                           : 0;
 }
 
-/* Adds the texts of an option as they were given, each with its NUL. */
+/* Adds the texts of an option as they were given, each with its NUL, and the number of a choice. */
 static void add_given(struct text *out, const struct options *o, const struct option *row)
 {
         const void *field = (const char *)o + row->field;
@@ -333,6 +333,8 @@ static void add_given(struct text *out, const struct options *o, const struct op
         const char *text = row->kind == OPTION_TEXT || row->kind == OPTION_PERHAPS
                                    ? *(const char *const *)field
                                    : NULL;
+        if (row->kind == OPTION_CHOICE)
+                text_add(out, "%d", *(const int *)field);
         if (text)
                 text_add_bytes(out, text, strlen(text) + 1);
         for (int i = 0; row->kind == OPTION_LIST && i < list->count; i++)

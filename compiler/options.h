@@ -116,8 +116,8 @@ const struct option *options_row(const char *text, size_t length);
  * the argument's name in place of a path, NOT and READ not at all. */
 char *options_canonical(struct arena *arena, const struct options *options);
 /* Adds all that options say of what is made, with texts and paths as they were given: equal runs
- * have equal bytes here. These are the rows that are not NOT; READ names a file or folder that is
- * read, of which the head of a generated file says nothing. */
+ * have equal bytes here. These are the rows that are not NOT; READ says what is read, or as
+ * what, of which the head of a generated file says nothing. */
 void options_add_identity(struct text *out, const struct options *options);
 
 /* ---- options that do not go together (option_conflicts.c) ---- */

@@ -70,7 +70,7 @@ def test_what_shapes_a_program_is_in_its_key(tmp_path, model):
     changed.graph.node[0].name = "another"
     onnx.save(changed, model.parent / "named.onnx", save_as_external_data=True, location="named.bin", size_threshold=0)
     ways = [(model,), (model, "--exact"), (model, "--threads=2"), (model, "-O1"), (other / "product.onnx",), (model.parent / "named.onnx",),
-            (model, "--limit", "unrolled_steps=1"), (model, "--output=y")]
+            (model, "--limit", "unrolled_steps=1"), (model, "--output=y"), (model, "--format=onnx")]
     seen = {}
     for way in ways:
         run(way[0], cache, *way[1:])
