@@ -14,7 +14,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
 ROOMS := base ir $(addprefix ir/,target tensor loop library interp lower) cost schedule kernels passes $(addprefix passes/,simplify microbatch layout fuse vectorize memory calibrate quantize requantize) \
-         $(addprefix engines/,scalar words vector tile grid stream commands) front front/compose front/onnx front/tflite \
+         $(addprefix engines/,scalar words vector tile grid stream commands) front front/compose front/onnx front/tflite front/gguf \
          codegen codegen/targets codegen/llvm codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 # what POSIX has and Windows has not; three files have another one in their place
@@ -80,6 +80,7 @@ $(B)/.python: | $(B)/.packages-python
 	@test -x $(PY) || python3 -m venv $(VENV)
 	@$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ai-edge-litert==2.3.0 || $(SKIPPED)
+	@$(VENV)/bin/pip install -q --disable-pip-version-check gguf==0.19.0 || $(SKIPPED)
 	@touch $@
 
 # What some tests want and can do without: they are skipped where it is not.

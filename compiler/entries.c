@@ -130,7 +130,7 @@ static struct entry *read_options(struct run *run)
 
 bool entries_read(struct run *run)
 {
-        const struct options asked = run->options;
+        struct options asked = run->options;
         const char *subject = run->diag.subject;
         struct entry *entries = read_options(run);
         if (!entries)
@@ -149,6 +149,7 @@ bool entries_read(struct run *run)
         }
         likely_last(run->state.module);
         run->diag.subject = subject;
+        asked.states = run->options.states;     /* A format may have some by itself. */
         run->options = asked;
         return true;
 }

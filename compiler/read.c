@@ -141,6 +141,7 @@ static option_format_t format_of(const struct run *run)
         return begins_with(run, "loop")                    ? FORMAT_LOOPS
                : begins_with(run, "dnn")                   ? FORMAT_DNN
                : tflite_is_file(run->bytes, run->length) ? FORMAT_TFLITE
+               : gguf_is_file(run->bytes, run->length)   ? FORMAT_GGUF
                                                            : FORMAT_ONNX;
 }
 
@@ -152,6 +153,68 @@ static import_function *importer_of(const struct run *run)
         };
         import_function *importer = importers[format_of(run)];
         return importer ? importer : onnx_import;         /* It says that a text is no model. */
+}
+
+/* ---- options that a format has by itself (model_formats.def) ---- */
+
+static void add_option(struct run *run, struct list *list, const char *text)
+{
+        struct list more = { 0 };       /* The list of the command line stays as it is. */
+        for (int i = 0; i <= list->count; i++) {
+                ARENA_GROW(run->arena, more.items, more.count);
+                more.items[more.count++] = i < list->count ? list->items[i] : text;
+        }
+        *list = more;
+}
+
+static bool binds_dim(const struct options *o, const char *name)
+{
+        const size_t length = strlen(name);
+        bool binds = false;
+        for (int i = 0; i < o->dims.count; i++)
+                binds |= !strncmp(o->dims.items[i], name, length) &&
+                         o->dims.items[i][length] == '=';
+        return binds;
+}
+
+/* Adds the entries of the model's format. */
+static void preset_entries(struct run *run)
+{
+        static const struct { option_format_t format; const char *dim, *text; } presets[] = {
+#define MODEL_ENTRY(id, dim, entry) { FORMAT_##id, dim, entry },
+#include "compiler/model_formats.def"
+        };
+        for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+                if (presets[i].format == format_of(run) &&
+                    !binds_dim(&run->options, presets[i].dim))
+                        add_option(run, &run->options.entries, presets[i].text);
+}
+
+/* Has a function of the module an input and an output whose names begin as the option says? */
+static bool has_state(const struct module *m, const char *option)
+{
+        const char *next = strchr(option, '=') + 1;
+        bool input = false, output = false;
+        for (const struct function *f = m->functions; f; f = f->next) {
+                for (int i = 0; i < f->body.argument_count; i++)
+                        input |= !strncmp(f->input_ports[i].name, option, strcspn(option, "*="));
+                for (int i = 0; i < f->output_count; i++)
+                        output |= !strncmp(f->output_ports[i].name, next, strcspn(next, "*"));
+        }
+        return input && output;
+}
+
+static void preset_states(struct run *run)
+{
+        static const struct { option_format_t format; const char *text; } presets[] = {
+#define MODEL_STATE(id, state) { FORMAT_##id, state },
+#include "compiler/model_formats.def"
+        };
+        const bool asked = run->options.states.count > 0;
+        for (size_t i = 0; i < sizeof presets / sizeof *presets; i++)
+                if (presets[i].format == format_of(run) && !asked &&
+                    has_state(run->state.module, presets[i].text))
+                        add_option(run, &run->options.states, presets[i].text);
 }
 
 /* Imports the model once, with these dimensions bound. */
@@ -182,6 +245,7 @@ bool import_model(struct run *run, struct model_facts *facts, const char *entry)
         if (!read_definitions(run) || !import_once(run, facts, entry, &run->options.dims) ||
             !likely_read(run, &likely))
                 return false;
+        preset_states(run);
         struct function *general = run->state.module->functions;
         while (general->next)
                 general = general->next;
@@ -246,7 +310,8 @@ bool read_model(struct run *run)
                 return run->state.module &&
                        bind_symbols(run->state.module, o, run->arena, &run->diag);
         }
-        return import_model(run, NULL, NULL);
+        preset_entries(run);
+        return o->entries.count ? entries_read(run) : import_model(run, NULL, NULL);
 }
 
 bool read_schedules(struct run *run)

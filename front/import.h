@@ -88,9 +88,11 @@ typedef struct module *import_function(const unsigned char *bytes, size_t length
                                        struct pass_context *context,
                                        void (*dependency)(void *context, const char *path),
                                        void *dependency_context);
-import_function onnx_import, tflite_import;
+import_function onnx_import, tflite_import, gguf_import;
 /* Is it a TFLite file, by its identifier? */
 bool tflite_is_file(const unsigned char *bytes, size_t length);
+/* Is it a GGUF file, by its first bytes? */
+bool gguf_is_file(const unsigned char *bytes, size_t length);
 
 /* Returns the TensorProto in a file as a constant of m, whose data live as long as m, or NULL after
  * one error. Texts are bytes, of which the last extent is as many as the longest one has and a NUL;

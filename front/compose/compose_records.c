@@ -160,17 +160,36 @@ static struct value *decode_q5(const struct records *r)
         return in_steps(r, with_high(r, low, bits_of(r, 2, 4, 1, 1), 4), 16);
 }
 
+/* Returns numbers times the f16 at the record's front, plus the one behind it. */
+static struct value *in_steps_added(const struct records *r, struct value *numbers)
+{
+        numbers = real(r, numbers);
+        numbers = mul(r->c, numbers, half(r, 0, E_F16));
+        return add(r->c, numbers, half(r, 2, E_F16));
+}
+
+static struct value *decode_q4_added(const struct records *r)
+{
+        return in_steps_added(r, bits_of(r, 4, 16, 4, 16));
+}
+
+static struct value *decode_q5_added(const struct records *r)
+{
+        struct value *low = bits_of(r, 8, 16, 4, 16);
+        return in_steps_added(r, with_high(r, low, bits_of(r, 4, 4, 1, 1), 4));
+}
+
 static struct value *decode_q8(const struct records *r)
 {
         return in_steps(r, signed_bytes(r, 2, 32), 0);
 }
 
-/* The record is a scale of scales, one of minima, 8 scales and 8 minima of 6 bits, the fifth bits
- * and the lower bits of the numbers. Of the scales and the minima, the first four of each have
- * their upper two bits taken by the last four. */
-static struct value *decode_q5_of_256(const struct records *r)
+/* Returns numbers in steps: the record begins with a scale of scales, one of minima, and 8 scales
+ * and 8 minima of 6 bits. Of the scales and the minima, the first four of each have their upper two
+ * bits taken by the last four. */
+static struct value *in_steps_of_256(const struct records *r, struct value *numbers)
 {
-        enum { SCALES = 4, LOW = 48, HIGH = 16 };
+        enum { SCALES = 4 };
         struct compose *c = r->c;
         struct value *first = field(r, SCALES, 8), *last = bits_of(r, SCALES + 8, 4, 4, 4);
         struct value *upper = compose_with(c, OP_shr, first, 6);
@@ -188,9 +207,21 @@ static struct value *decode_q5_of_256(const struct records *r)
                 part[i] = mul(c, part[i], half(r, 2 * i, E_F16));
                 part[i] = each(r, part[i], 32);
         }
+        return sub(c, mul(c, real(r, numbers), part[0]), part[1]);
+}
+
+/* Behind these are the numbers. */
+static struct value *decode_q4_of_256(const struct records *r)
+{
+        return in_steps_of_256(r, bits_of(r, 16, 128, 4, 32));
+}
+
+/* Behind these are the fifth bits and the lower bits of the numbers. */
+static struct value *decode_q5_of_256(const struct records *r)
+{
+        enum { LOW = 48, HIGH = 16 };
         struct value *low = bits_of(r, LOW, 128, 4, 32);
-        struct value *numbers = real(r, with_high(r, low, bits_of(r, HIGH, 32, 1, 32), 4));
-        return sub(c, mul(c, numbers, part[0]), part[1]);
+        return in_steps_of_256(r, with_high(r, low, bits_of(r, HIGH, 32, 1, 32), 4));
 }
 
 static struct value *decode_q6_of_256(const struct records *r)
@@ -415,9 +446,9 @@ struct value *compose_gather_records(struct compose *c, const struct compose_gat
 #include "front/compose/compose_records.def"
         };
         const struct compose_record_info *info = &compose_record_info[in->kind];
-        const int64_t records = in->width / info->numbers, count = type_elements(in->indices->type),
-                      rows = value_extent(in->data, 0);
+        const int64_t records = in->width / info->numbers, rows = value_extent(in->data, 0);
         const int rank = value_rank(in->indices);
+        const dim_t count = type_product(c->m, in->indices->type, 0, rank);
         dim_t dims[RANK_MAX + 1];
 
         if (value_extent(in->data, 1) != records * info->bytes) {
@@ -440,7 +471,7 @@ struct value *compose_gather_records(struct compose *c, const struct compose_gat
         c->b->fold = NULL; /* Decoded constants would be larger than records, so they are not
                             * folded. */
         struct value *y = at ? build_gather(c->b, in->data, at, 0) : NULL;
-        const dim_t apart[3] = { dim_of(count), dim_of(records), dim_of(info->bytes) };
+        const dim_t apart[3] = { count, dim_of(records), dim_of(info->bytes) };
         const struct records r = { c, compose_reshape(c, y, 3, apart) };
         y = r.bytes ? decoders[in->kind](&r) : NULL;
         c->b->fold = fold;

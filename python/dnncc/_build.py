@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 import platform
+import re
 import shlex
 import shutil
 import subprocess
@@ -199,6 +200,11 @@ def further_files(origin, path):
 
 # ---- compile ----
 
+def entries_of(header, name):
+    """those that a model's format has by itself; [] where run has no name"""
+    return re.findall(rf"^int {re.escape(name)}_(\w+)_run\(", header, re.MULTILINE)
+
+
 def build(origin, words, folder):
     """model.so and model.json in the folder; returns the further files"""
     more = [] if origin.given("name") else ["--name=model"]
@@ -220,7 +226,7 @@ def build(origin, words, folder):
             compile_library(words, folder, file.read(), name)
     facts = {"name": name, "command": header.partition("\n")[0].partition("compiled by ")[2],
              "source": origin.source.digest, "options": origin.arguments, "cc": shlex.join(words), "device": sm,
-             "entries": [a[len("--entry="):].partition(":")[0] for a in origin.arguments if a.startswith("--entry=")]}
+             "entries": [a[len("--entry="):].partition(":")[0] for a in origin.arguments if a.startswith("--entry=")] or entries_of(header, name)}
     with open(os.path.join(folder, "model.json"), "w", encoding="utf-8") as file:
         json.dump(facts, file)
     keeps_weights = "WEIGHTS_SIZE" in header

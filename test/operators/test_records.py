@@ -98,7 +98,7 @@ def test_products_refused(shape, size, code, text, tmp_path):
 
 
 @pytest.mark.parametrize("attributes, rows, code, text", [
-    (dict(packed_type=12, K=256), (4, 144), 4, "packed_type = 12"),
+    (dict(packed_type=10, K=256), (4, 84), 4, "packed_type = 10"),
     (dict(packed_type=2, K=48), (4, 27), 3, "multiple of 32"),
     (dict(packed_type=2, K=64), (4, 35), 3, "rows of 36 bytes"),
     (dict(packed_type=2, K=64), (0, 36), 3, "without rows"),
