@@ -33,7 +33,7 @@ ifneq ($(and $(LLVM),$(wildcard $(LLVM)/llvm-c/LLJIT.h)),)
 SOURCES := $(filter-out codegen/llvm/llvm_absent.c,$(SOURCES))
 $(B)/obj/codegen/llvm/%.o: INC += -isystem $(LLVM)
 LIBS += -ldl -lpthread
-JITTED := $(B)/obj/runtime/threads.o        # what code in this process calls
+JITTED := $(B)/obj/runtime/threads.o $(B)/obj/runtime/trace.o       # what code in this process calls
 JIT := $(B)/libdnncc_jit.a
 all: $(JIT) $(B)/libdnncc_jit.so
 PIC := -fPIC -fno-semantic-interposition    # for the latter; in a program the linker leaves none of it

@@ -11,4 +11,5 @@ static double seconds_of(clockid_t clock)
 }
 
 double clock_seconds(void) { return seconds_of(CLOCK_PROCESS_CPUTIME_ID); }
+double clock_thread(void) { return seconds_of(CLOCK_THREAD_CPUTIME_ID); }
 double clock_wall(void) { return seconds_of(CLOCK_MONOTONIC); }

@@ -6,6 +6,7 @@
 
 double clock_seconds(void);             /* Returns the seconds that this program has used up to
                                          * now. */
+double clock_thread(void);              /* Returns those that this thread has used. */
 double clock_wall(void);                /* Returns the seconds that have gone by since some moment;
                                          * a signal handler may ask. */
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* --bench says how fast the generated code is. It is compiled with --cc and run in a process of its
- * own, on random inputs or those of --test DIR (harness.h), by wall time:
+ * own, or with --jit in this one, on random inputs or those of --test DIR (harness.h), by wall
+ * time:
  *
  *      bench: net.onnx for x86-64-v4, 1 thread: 412 runs in 2 s
  *      median     4.853 ms    p5 4.801 ms, p95 5.012 ms
@@ -72,8 +73,6 @@ static bool is_possible(struct run *run)
         const struct loop_program *p = run->state.program;
         const char *obstacle = !run->state.program || !run->state.program->planned
                                        ? "--bench wants a compiled model: --passes must end in plan"
-                               : o->jit && strstr(o->bench, "kernels")
-                                       ? "--bench=kernels times C: leave out --jit"
                                : o->tests.count > p->entry_count
                                        ? "--bench takes the inputs of one --test DIR"
                                        : NULL;
@@ -104,6 +103,9 @@ static bool write_inputs(const struct benching *b)
 static bool build(const struct benching *b, const char *name, bool profiled)
 {
         const struct harness *h = &b->harness;
+        if (h->jit)
+                return harness_compile_here(h, name, h->run, profiled ? b->calls.count : -1,
+                                            false);
         struct run run = *h->run;
         run.prefix = "timed";
         run.options.weights = WEIGHTS_FILE;
@@ -115,35 +117,9 @@ static bool build(const struct benching *b, const char *name, bool profiled)
         return printed && harness_compile(h, name, "timed", profiled ? b->calls.count : -1, false);
 }
 
-/* Times the code that LLVM makes (--jit), in this process. */
-static bool measure_jit(struct benching *b)
-{
-        struct run *run = b->harness.run;
-        struct module *m = module_new("bench");
-        int in, out;
-        const struct loop_buffer **inputs = run_ports(run, run->arena, false, &in),
-                                 **outputs = run_ports(run, run->arena, true, &out);
-        const char *test = test_of_entry(run);
-        const void **given = test ? test_inputs(run, run->arena, m, test)
-                                  : arena_array(run->arena, (size_t)in + 1, sizeof *given);
-        void **got = arena_array(run->arena, (size_t)out + 1, sizeof *got);
-        struct jit_timing timing = { .seconds = b->seconds };
-        for (int k = 0; k < in && !test; k++)
-                given[k] = drawn_input(run, DRAWN_RANDOM, k, inputs[k]);
-        for (int k = 0; k < out; k++)
-                got[k] = arena_alloc(run->arena, (size_t)loop_buffer_bytes(outputs[k]) + 1);
-        progress_step(0, 0, "compiling the code, then %g s", b->seconds);
-        const bool fine = given && jit_time(run, &timing, given, got);
-        module_free(m);
-        b->whole = timing.times;
-        return fine;
-}
-
 static bool measure(struct benching *b)
 {
         int count = b->calls.count, steps = b->kernels ? 4 : 2;
-        if (b->harness.run->options.jit)
-                return measure_jit(b);
         if (!write_inputs(b))
                 return false;
         progress_step(0, 0, "compiling the code, then %g s", b->seconds);
@@ -153,7 +129,7 @@ static bool measure(struct benching *b)
         progress_left(b->seconds * (b->kernels ? 2 : 1));
         if (!harness_run(&b->harness, "timed", b->seconds, RUNS_LEAST, true, 0, &b->whole))
                 return false;
-        if (b->trace && !trace_write_sources(&b->harness))
+        if (b->trace && !b->harness.jit && !trace_write_sources(&b->harness))
                 return false;
         if (!b->kernels)
                 return true;
@@ -303,6 +279,7 @@ static bool measure_all(struct benching *b)
 bool bench(struct run *run)
 {
         struct benching b = { .entry = -1 };
+        harness_choose(run);
         if (!parse(&b, run) || !is_possible(run))
                 return false;
         if (trace_wanted(&run->options) &&

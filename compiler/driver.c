@@ -532,6 +532,16 @@ static bool merge_files(struct run *run)
         return merge_ranges(run);
 }
 
+bool driver_compile(struct run *run, const struct options *options)
+{
+        double weights;
+        start(run);
+        run->options = *options;
+        run->diag.verbosity = options->verbose - options->quiet;
+        return prepare_context(run) && choose_names(run) &&
+               compile_or_find(run, clock_seconds(), &weights) && run->state.program;
+}
+
 bool driver_open(struct run *run, int argc, char **argv, const void *bytes, size_t length,
                  FILE *errors)
 {

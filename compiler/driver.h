@@ -69,6 +69,9 @@ enum exit_code driver_run(const struct options *options); /* Does all but readin
 bool driver_open(struct run *run, int argc, char **argv, const void *bytes, size_t length,
                  FILE *errors);
 enum exit_code driver_close(struct run *run);
+/* Compiles as these options say, as far as to a planned program. Errors are said as those of the
+ * command line. driver_close follows, too. */
+bool driver_compile(struct run *run, const struct options *options);
 
 /* These tell options to passes and printers (prepare.c): limits; targets and the context; where
  * outputs go and what symbols begin with. They return false after an error. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "compiler/harness.h"
+#include "compiler/jit.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -44,7 +44,8 @@ bool harness_is_of_processor(struct run *run, const char *option, const char *do
 bool harness_runs(struct run *run, const char *option)
 {
         const struct target *t = run->context.target;
-        if (!harness_is_of_processor(run, option, "compiles and runs C"))
+        if (!harness_is_of_processor(run, option,
+                                     run->options.jit ? "runs code" : "compiles and runs C"))
                 return false;
         if (run->options.runner || target_runs_here(t) || !target_machine(t))
                 return true;
@@ -54,6 +55,16 @@ bool harness_runs(struct run *run, const char *option)
                    "--cc='CROSS-cc -O2 -static' --runner=qemu-CPU",
                    option, t->name);
         return false;
+}
+
+bool harness_has_compiler(void) { return !command_run("command -v cc >/dev/null 2>&1"); }
+
+void harness_choose(struct run *run)
+{
+        struct options *o = &run->options;
+        if (!o->cc && !o->jit && !o->runner && target_runs_here(run->context.target) &&
+            !harness_has_compiler() && llvm_is_here())
+                o->jit = JIT_BEST;
 }
 
 /* ---- the folder ---- */
@@ -67,10 +78,17 @@ bool harness_begin(struct harness *h, struct run *run, const char *option)
         for (int k = 0; k < PORTS_MAX; k++)
                 temporary_expect(harness_path(h, arena_printf(h->arena, "in%d", k), ""));
         runtime_expect(h);
+        if (run->options.jit)
+                h->jit = jit_programs_new(run);
         return true;
 }
 
-void harness_end(struct harness *h) { temporaries_remove(h->temporaries); }
+void harness_end(struct harness *h)
+{
+        if (h->jit)
+                jit_programs_free(h->jit);
+        temporaries_remove(h->temporaries);
+}
 
 const char *harness_path(const struct harness *h, const char *name, const char *ending)
 {
@@ -126,9 +144,11 @@ bool harness_input(const struct harness *h, int file, int k, const struct loop_b
 {
         if (file >= PORTS_MAX)
                 return harness_fail(h, EXIT_USAGE, "at most 256 inputs");
-        FILE *out = fopen(harness_path(h, arena_printf(h->arena, "in%d", file), ""), "wb");
         size_t bytes = (size_t)b->extent * (size_t)element_info[b->element].bytes;
         const void *all = data ? data : harness_drawn(h->run, k, b);
+        if (h->jit)
+                return jit_programs_input(h->jit, file, all, bytes);
+        FILE *out = fopen(harness_path(h, arena_printf(h->arena, "in%d", file), ""), "wb");
         bool fine = out && fwrite(all, 1, bytes, out) == bytes;
         return ((!out || !fclose(out)) && fine) || harness_cannot_write(h);
 }
@@ -195,6 +215,12 @@ bool harness_compile(const struct harness *h, const char *name, const char *pref
                                          "'%s' (--cc) failed to compile the generated code", cc));
 }
 
+bool harness_compile_here(const struct harness *h, const char *name, struct run *of, int profiled,
+                          bool by_thread)
+{
+        return jit_program_compile(h->jit, program_now(h, name), of, profiled, by_thread);
+}
+
 bool program_ran(struct run *run, const char *option, int status)
 {
         const char *by = run->options.runner ? run->options.runner : "the compiled program";
@@ -259,6 +285,8 @@ bool harness_run(const struct harness *h, const char *name, double seconds, int 
                  int call_count, struct harness_times *times)
 {
         name = program_now(h, name);
+        if (h->jit)
+                return jit_program_time(h, name, seconds, least, peak, times);
         const char *command = arena_printf(h->arena, "%s %.3f %d %d > %s.times", name, seconds,
                                            least, peak, name);
         return program_ran(h->run, h->option, program_run(h->run, h->arena, h->folder, command)) &&

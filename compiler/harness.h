@@ -14,6 +14,8 @@ struct harness {
                                          * "--bench". */
         const char *folder;
         int temporaries;
+        struct jit_programs *jit;       /* With --jit: in place of programs in the folder
+                                         * (jit_time.c); or NULL. */
 };
 
 struct harness_times {
@@ -37,6 +39,10 @@ bool harness_runs(struct run *run, const char *option);
 /* Says that the option does something for processors alone, where the target is for a device. */
 bool harness_is_of_processor(struct run *run, const char *option, const char *does);
 
+/* Takes LLVM where neither --cc nor --jit says what compiles, and there is no C compiler. */
+void harness_choose(struct run *run);
+bool harness_has_compiler(void);        /* Returns whether there is a C compiler. */
+
 /* harness_begin makes the folder; harness_end removes it. */
 bool harness_begin(struct harness *h, struct run *run, const char *option);
 void harness_end(struct harness *h);
@@ -59,6 +65,9 @@ bool harness_input(const struct harness *h, int file, int k, const struct loop_b
  * thread's own time is what counts, not what else the machine does. */
 bool harness_compile(const struct harness *h, const char *name, const char *prefix, int profiled,
                      bool by_thread);
+/* Makes code of a run's program in this process instead, with --jit (jit_program_compile). */
+bool harness_compile_here(const struct harness *h, const char *name, struct run *of, int profiled,
+                          bool by_thread);
 /* Runs the program of NAME.c for so many seconds, and at least so often. */
 bool harness_run(const struct harness *h, const char *name, double seconds, int least, bool peak,
                  int call_count, struct harness_times *times);

@@ -33,12 +33,19 @@ static bool is_possible(struct run *run, const struct loop_program *p, const str
 
 struct llvm_jit *jit_new(struct run *run, const struct loop_program *p, const struct target *t)
 {
+        return jit_watched(run, p, t, NULL);
+}
+
+struct llvm_jit *jit_watched(struct run *run, const struct loop_program *p, const struct target *t,
+                             const struct llvm_watch *watch)
+{
         if (!is_possible(run, p, t))
                 return NULL;
         const struct llvm_options options = {
                 .level = run->options.jit == JIT_FAST ? LLVM_LEVEL_FAST : LLVM_LEVEL_BEST,
                 .threads = run->context.threads,
                 .store = cache_code(run),
+                .watch = watch,
                 .perf_map = run->options.perf_map,
         };
         return llvm_jit_new(p, t, &options, &run->diag);
@@ -70,60 +77,6 @@ const char *jit_check(void *runner, struct loop_program *p, const struct target 
         return jit_run(&run, p, t, extents, inputs, outputs, code)
                        ? NULL
                        : "the interpreter takes too long, and LLVM could not compile it here";
-}
-
-/* ---- timing ---- */
-
-static int by_size(const void *x, const void *y)
-{
-        const double a = *(const double *)x, b = *(const double *)y;
-        return (a > b) - (a < b);
-}
-
-/* Runs for so many seconds, after a run that is not counted. */
-static bool measure(struct llvm_jit *jit, struct jit_timing *timing, int64_t *extents,
-                    const void *const *inputs, void *const *outputs)
-{
-        enum { LEAST = 5, MOST = 1000000 };
-        double *times = memory_alloc(MOST * sizeof *times);
-        int count = 0, code = llvm_jit_run(jit, extents, inputs, outputs);
-        const double begin = clock_seconds();
-        while (!code && count < MOST &&
-               (count < LEAST || clock_seconds() - begin < timing->seconds)) {
-                const double start = clock_seconds();
-                code = llvm_jit_run(jit, extents, inputs, outputs);
-                times[count++] = clock_seconds() - start;
-        }
-        timing->code = code;
-        if (!code) {
-                qsort(times, (size_t)count, sizeof *times, by_size);
-                timing->times = (struct harness_times){
-                        .runs = count,
-                        .low = times[count / 20],
-                        .median = times[count / 2],
-                        .high = times[count - 1 - count / 20],
-                };
-        }
-        free(times);
-        return !code;
-}
-
-bool jit_time(struct run *run, struct jit_timing *timing, const void *const *inputs,
-              void *const *outputs)
-{
-        const struct loop_program *p = run->state.program;
-        int64_t *extents = arena_array(run->arena, (size_t)p->extent_count + 1, sizeof *extents);
-        for (int i = 0; i < p->extent_count; i++)
-                extents[i] = p->extents[i].kept ? 0 : p->extents[i].variable->high;
-        struct llvm_jit *jit = jit_new(run, p, run->context.target);
-        if (!jit)
-                return false;
-        const bool fine = measure(jit, timing, extents, inputs, outputs);
-        llvm_jit_free(jit);
-        if (!fine)
-                diag_error(&run->diag, EXIT_INTERNAL, "--bench: the run ended with code %d: %s",
-                           timing->code, fail_text(timing->code));
-        return fine;
 }
 
 /* ---- inputs and outputs ---- */

@@ -8,6 +8,8 @@
 
 /* Compiles a planned program as the options say; NULL after an error. */
 struct llvm_jit *jit_new(struct run *run, const struct loop_program *p, const struct target *t);
+struct llvm_jit *jit_watched(struct run *run, const struct loop_program *p, const struct target *t,
+                             const struct llvm_watch *watch);
 
 /* Runs a planned program that was compiled in this process, as compiled_run does. Returns false
  * after an error. */
@@ -17,11 +19,18 @@ bool jit_run(struct run *run, const struct loop_program *p, const struct target 
 const char *jit_check(void *runner, struct loop_program *p, const struct target *t,
                       int64_t *extents, const void *const *inputs, void *const *outputs, int *code);
 
-/* Compiles the entry at run->state.program->at, and runs it for `seconds`, for --bench. Returns
- * false after an error. */
-struct jit_timing { double seconds; struct harness_times times; int code; };
-bool jit_time(struct run *run, struct jit_timing *timing, const void *const *inputs,
-              void *const *outputs);
+/* Programs in this process, which the harness times in place of those of C (jit_time.c). */
+struct jit_programs *jit_programs_new(struct run *run);
+void jit_programs_free(struct jit_programs *programs);
+/* Says what the program would read from a file of that number. It is copied. */
+bool jit_programs_input(struct jit_programs *programs, int file, const void *data, size_t bytes);
+/* Makes code of the entry at of->state.program->at, and forgets what had the name. The run has to
+ * live as long, or until the name is taken again. The others are as for harness_compile and
+ * harness_run. These return false after an error. */
+bool jit_program_compile(struct jit_programs *programs, const char *name, struct run *of,
+                         int profiled, bool by_thread);
+bool jit_program_time(const struct harness *h, const char *name, double seconds, int least,
+                      bool peak, struct harness_times *times);
 
 /* Which inputs does the argument of --run ask for? */
 enum drawn_inputs { DRAWN_NOT, DRAWN_RANDOM, DRAWN_ZEROS };

@@ -346,15 +346,13 @@ static bool start_here(struct observed *o, const char *sample, const void *const
 
 /* ---- either ---- */
 
-static bool has_compiler(void) { return !command_run("command -v cc >/dev/null 2>&1"); }
-
 bool observed_begin(struct observed *o, struct run *run, struct module *m,
                     struct value *const *values, int count)
 {
         struct pipeline_options pipeline = { .level = 2, .verify = !run->options.no_verify };
         *o = (struct observed){ .user = run, .run = *run, .arena = arena_new() };
         o->cc = run->options.cc                          ? run->options.cc
-                : run->options.jit || !has_compiler() ? NULL
+                : run->options.jit || !harness_has_compiler() ? NULL
                                                       : CC_PRESET;
         o->piece = arena_alloc(o->arena, PIECE * sizeof(double));
         o->run.context.diag = &o->run.diag;

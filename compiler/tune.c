@@ -12,8 +12,11 @@
  * once more, so that the last line can say what all of it gives. Nothing starts that would not be
  * done in time (limit tune_seconds); with no time at all the file lists the first schedules and
  * their neighbours, predicted only. Stopped by a signal, it writes what was kept by then; where
- * nothing was, the file stays what it was, and where there was none, it lists the first
- * schedules. */
+ * nothing was, the file stays what it was, and where there was none, it lists the first schedules.
+ *
+ * With --jit all of this is in one process: the models of the first and of the tried schedules are
+ * compiled here, and their code is timed where it is (jit_time.c). */
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +24,7 @@
 #include "compiler/harness.h"
 #include "compiler/process.h"
 #include "compiler/progress.h"
+#include "compiler/report.h"
 #include "kernels/kernels.h"
 #include "schedule/book.h"
 #include "schedule/schedule_choice.h"
@@ -56,6 +60,8 @@ struct tuning {
         int *calls;                     /* They are the units' numbers among all calls of
                                          * kernels. */
         int call_count;
+        struct run *runs[2];            /* With --jit: the first program and the one tried; or
+                                         * NULL. */
         double whole[2][TURNS];         /* They are the seconds of a run, first and tried. */
         double end;                     /* Nothing starts that would not be done by then. */
         double round, measuring;        /* They are the seconds that the longest round took so far,
@@ -174,6 +180,15 @@ static void write_book(struct tuning *t, FILE *out, bool tried)
         }
 }
 
+static void close_here(struct tuning *t, int which)
+{
+        if (!t->runs[which])
+                return;
+        driver_close(t->runs[which]);
+        free(t->runs[which]);
+        t->runs[which] = NULL;
+}
+
 static int compile_in_child(void *options) { return driver_run(options); }
 
 /* Reads the indices of the scheduled kernels among all calls, and the number of these, from the
@@ -199,6 +214,44 @@ static bool read_calls(struct tuning *t, const char *name)
                             "the report lists other kernels than the schedules");
 }
 
+/* Finds the same in a program of this process. */
+static bool note_calls(struct tuning *t, struct run *of)
+{
+        const struct calls calls = report_calls(of);
+        int units = 0;
+        for (int i = 0; i < calls.count; i++) {
+                struct call_cost cost;
+                report_call_cost(of, calls.items[i], &cost);
+                if (cost.schedule && *cost.schedule && units < t->unit_count)
+                        t->calls[units++] = i;
+        }
+        t->call_count = calls.count;
+        return units == t->unit_count ||
+               harness_fail(&t->harness, EXIT_INTERNAL,
+                            "the program calls other kernels than the schedules");
+}
+
+/* Compiles in this process, where the program of this name was before. */
+static bool build_here(struct tuning *t, const char *name, struct options o)
+{
+        const int which = !strcmp(name, "tried");
+        struct run *own = memory_alloc(sizeof *own);
+        o.run = "zeros";                /* It writes no file. */
+        o.output = o.report = o.profile = NULL;
+        bool fine = driver_compile(own, &o) && note_calls(t, own);
+        for (int at = 0; at < entry_count(t) && fine; at++) {
+                go_to(t, at);
+                own->state.program->at = at;
+                fine = harness_compile_here(&t->harness, name, own, t->call_count,
+                                            t->machine.threads == 1);
+        }
+        go_to(t, 0);
+        close_here(t, which);
+        t->runs[which] = own;
+        return fine || harness_fail(&t->harness, own->diag.code ? own->diag.code : EXIT_INTERNAL,
+                                    "compiling with other schedules failed");
+}
+
 /* Compiles the model with the schedules of NAME.schedule to the program NAME, in a process of its
  * own: this one's memory stays as it is. */
 static bool build(struct tuning *t, const char *name)
@@ -217,6 +270,8 @@ static bool build(struct tuning *t, const char *name)
         o.runner = NULL;
         o.depfile_name = o.print_after = o.print_before = o.dump_dir = NULL;
         o.remarks = o.explain = NULL;   /* They are about what the user asked for, once. */
+        if (h->jit)
+                return build_here(t, name, o);
         if (process_run(compile_in_child, &o))
                 return harness_fail(h, EXIT_INTERNAL, "compiling with other schedules failed");
         bool fine = read_calls(t, name);
@@ -518,6 +573,8 @@ static bool tune_in_folder(struct tuning *t)
         progress_end();
         process_stop_softly(false);
         harness_end(&t->harness);
+        close_here(t, 0);
+        close_here(t, 1);
         return fine;
 }
 
@@ -530,6 +587,7 @@ bool tune(struct run *run)
                                          .lower = &run->context.lower,
                                          .library = run->context.library } };
         const struct engine *engine = target_engine(run->context.target);
+        harness_choose(run);
         if (engine->launches || engine->schedule) {
                 diag_error(&run->diag, EXIT_USAGE,
                            "--tune wants a target whose kernels run on the processor, as generic "

@@ -54,6 +54,12 @@ bool llvm_load(struct diag *diag)
         return true;
 }
 
+bool llvm_is_here(void)
+{
+        struct diag none = { .silent = true };
+        return llvm_load(&none);
+}
+
 bool llvm_initialize(const char *processor)
 {
         static const char *const parts[] = { "TargetInfo", "Target", "TargetMC", "AsmPrinter" };

@@ -19,6 +19,7 @@
 #include <llvm-c/Transforms/PassBuilder.h>
 
 #include "base/diag.h"
+#include "codegen/llvm/llvm_printer.h"
 
 struct llvm_api {
 #define LLVM_FUNCTION(name) __typeof__(LLVM##name) *name;

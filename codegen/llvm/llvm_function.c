@@ -259,6 +259,26 @@ static void store_extents(struct llvm_writer *w)
                                         extent_place(w, i));
 }
 
+static void count_call(struct loop_stmt *s, void *count)
+{
+        *(int *)count += s->kind == STMT_CALL;
+}
+
+/* Finds what hooks are told, which stands behind `buffers` addresses, and the number of the entry's
+ * first call. */
+static void begin_hooks(struct llvm_writer *w, int buffers)
+{
+        LLVMTypeRef pointer = llvm_pointer_type(w->context);
+        LLVMValueRef at = llvm_index(w, buffers);
+        at = llvm.BuildGEP2(w->at, pointer, llvm_pointer_to(w->at, w->buffers, pointer), &at, 1,
+                            "");
+        w->watched = llvm.BuildLoad2(w->at, pointer, at, "watched");
+        w->call_number = 0;
+        for (int e = 0; e < w->p->at; e++)
+                loop_block_walk(w->p->entries[e].main->body, count_call, NULL, &w->call_number);
+        llvm_hook(w, -1);
+}
+
 void llvm_print_main(struct llvm_writer *w, const char *name)
 {
         LLVMTypeRef pointer = llvm_pointer_type(w->context), types[] = { pointer, pointer },
@@ -274,7 +294,10 @@ void llvm_print_main(struct llvm_writer *w, const char *name)
         name_parameter(w, w->buffers, "buffers");
         name_parameter(w, llvm.GetParam(function, 1), "extents");
         load_extents(w);
+        if (w->hooked)
+                begin_hooks(w, number);
         llvm_block(w, loop_main(w->p)->body);
+        w->watched = NULL;
         if (!w->failed)
                 store_extents(w);
         llvm.BuildRet(w->at, llvm.ConstNull(llvm.Int32TypeInContext(w->context)));

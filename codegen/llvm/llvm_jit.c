@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: MIT */
-/* Runs a program in this process: its modules become objects in memory (llvm_units.c), which LLVM's
- * linker puts into pages that are written first, and executable then. */
+/* Runs a program in this process: its modules become objects in memory (llvm_units.c), which are
+ * linked (llvm_link.c), and its buffers get memory. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "codegen/llvm/llvm_writer.h"
-#include "runtime/dnncc_runtime.h"
-
-typedef int main_function(void *const *buffers, int64_t *extents);
 
 struct llvm_jit {
         struct arena *arena;
         const struct loop_program *p;
         int entry;
-        LLVMOrcLLJITRef jit;
-        main_function *main;
+        struct llvm_linked linked;
         int buffer_count;
-        void **constants;               /* [buffer_count], of splats the copy that was made. */
-        void **places;                  /* [buffer_count], the addresses of buffers in a run. */
+        char *copies;                   /* Of constants. */
+        void **constants;               /* [buffer_count], the copy that was made, or NULL. */
+        void **places;                  /* [buffer_count], the addresses of buffers in a run, and
+                                         * what a watch is told. */
+        bool is_timed;                  /* All memory lies on huge pages, and constants are
+                                         * copied there. */
         /* The memory of a run: the workspace and regions of a planned program, else a block for
          * each buffer. */
         void *areas[REGIONS_MAX + 1], **blocks;
@@ -25,152 +26,76 @@ struct llvm_jit {
         bool exhausted;
 };
 
-enum { MEMORY_ALIGN = 64 };
-
-/* ---- code ---- */
-
-static bool report(struct diag *diag, LLVMErrorRef error)
-{
-        if (!error)
-                return true;
-        char *said = llvm.GetErrorMessage(error);
-        diag_error(diag, EXIT_UNSUPPORTED, "--jit: LLVM cannot load code here: %s", said);
-        llvm.DisposeErrorMessage(said);
-        return false;
-}
-
-/* Gives code the functions of this process that it may call, whatever the program exports: the
- * runtime's. */
-static bool define_runtime(LLVMOrcLLJITRef jit, LLVMOrcJITDylibRef library, struct diag *diag)
-{
-        void (*const parallel)(void (*)(void *, int, int), void *, int) = dnncc_parallel;
-        uintptr_t at;
-        memcpy(&at, &parallel, sizeof at);      /* ISO C has no conversion to a number. */
-        __typeof__(*(LLVMOrcCSymbolMapPairs)NULL) symbol = {
-                .Name = llvm.OrcLLJITMangleAndIntern(jit, "dnncc_parallel"),
-                .Sym = { .Address = at,
-                         .Flags = { .GenericFlags = LLVMJITSymbolGenericFlagsExported } },
-        };
-        return report(diag, llvm.OrcJITDylibDefine(library, llvm.OrcAbsoluteSymbols(&symbol, 1)));
-}
-
-/* Makes the linker, which puts each object into pages of its own and tells GDB of it, as of a
- * library that is loaded. */
-static LLVMOrcObjectLayerRef new_linker(void *context, LLVMOrcExecutionSessionRef session,
-                                        const char *triple)
-{
-        (void)context;
-        (void)triple;
-        LLVMOrcObjectLayerRef linker =
-                llvm.OrcCreateRTDyldObjectLinkingLayerWithSectionMemoryManager(session);
-        llvm.OrcRTDyldObjectLinkingLayerRegisterJITEventListener(
-                linker, llvm.CreateGDBRegistrationListener());
-        return linker;
-}
-
-static bool begin_linking(struct llvm_jit *jit, struct diag *diag)
-{
-        LLVMOrcLLJITBuilderRef builder = llvm.OrcCreateLLJITBuilder();
-        llvm.OrcLLJITBuilderSetObjectLinkingLayerCreator(builder, new_linker, NULL);
-        if (report(diag, llvm.OrcCreateLLJIT(&jit->jit, builder)))
-                return true;
-        jit->jit = NULL;
-        return false;
-}
-
-/* Functions of the C library that LLVM calls are this process's. */
-static bool open_process(struct llvm_jit *jit, LLVMOrcJITDylibRef library, struct diag *diag)
-{
-        LLVMOrcDefinitionGeneratorRef process;
-        if (!report(diag, llvm.OrcCreateDynamicLibrarySearchGeneratorForProcess(
-                                  &process, llvm.OrcLLJITGetGlobalPrefix(jit->jit), NULL, NULL)))
-                return false;
-        llvm.OrcJITDylibAddGenerator(library, process);
-        return define_runtime(jit->jit, library, diag);
-}
-
-/* Copies objects, which the linker takes. */
-static LLVMMemoryBufferRef *copy_objects(struct llvm_jit *jit, const struct llvm_objects *objects)
-{
-        LLVMMemoryBufferRef *copies =
-                arena_array(jit->arena, (size_t)objects->count + 1, sizeof *copies);
-        for (int i = 0; i < objects->count; i++)
-                copies[i] = llvm.CreateMemoryBufferWithMemoryRangeCopy(
-                        llvm.GetBufferStart(objects->items[i]),
-                        llvm.GetBufferSize(objects->items[i]), "");
-        return copies;
-}
-
-/* Links objects, which it takes. */
-static bool link_objects(struct llvm_jit *jit, struct llvm_objects *objects, struct diag *diag)
-{
-        LLVMOrcJITTargetAddress address = 0;
-        if (!begin_linking(jit, diag))
-                return false;
-        LLVMOrcJITDylibRef library = llvm.OrcLLJITGetMainJITDylib(jit->jit);
-        bool fine = open_process(jit, library, diag);
-        while (objects->count && fine)
-                fine = report(diag, llvm.OrcLLJITAddObjectFile(jit->jit, library,
-                                                               objects->items[--objects->count]));
-        if (!fine || !report(diag, llvm.OrcLLJITLookup(jit->jit, &address, LLVM_MAIN)))
-                return false;
-        /* ISO C has no conversion from a number to a function. */
-        uintptr_t at = (uintptr_t)address;
-        memcpy(&jit->main, &at, sizeof at);
-        return true;
-}
-
-static bool load(struct llvm_jit *jit, struct llvm_objects *objects, bool is_mapped,
-                 struct diag *diag)
-{
-        const int count = objects->count;
-        LLVMMemoryBufferRef *copies = is_mapped ? copy_objects(jit, objects) : NULL;
-        const bool fine = link_objects(jit, objects, diag);
-        if (fine && is_mapped)
-                llvm_map_objects(jit->jit, copies, count, diag);
-        for (int i = 0; i < count && is_mapped; i++)
-                llvm.DisposeMemoryBuffer(copies[i]);
-        return fine;
-}
-
 /* ---- memory ---- */
 
-static void *aligned(size_t bytes)
+void *llvm_memory(size_t bytes)
 {
+        enum { HUGE_PAGE = 1 << 21 };
         void *block = NULL;
-        if (posix_memalign(&block, 4096, bytes + 1))
+        if (posix_memalign(&block, HUGE_PAGE, bytes + 1))
                 return NULL;
-        return block;
+#ifdef MADV_HUGEPAGE
+        madvise(block, bytes + 1, MADV_HUGEPAGE);
+#endif
+        return memset(block, 0, bytes + 1);
 }
 
-/* Constants of one element that stand for many become many. */
+static void *aligned(const struct llvm_jit *jit, size_t bytes)
+{
+        enum { PAGE = 4096 };
+        void *block = NULL;
+        if (jit->is_timed)
+                return llvm_memory(bytes);
+        return posix_memalign(&block, PAGE, bytes + 1) ? NULL : block;
+}
+
+/* Returns what a copy of a constant takes; 0: it is read where it is. */
+static int64_t copied_bytes(const struct llvm_jit *jit, const struct loop_buffer *b)
+{
+        return b->space == SPACE_CONSTANT && (b->splat || jit->is_timed)
+                       ? round_up(loop_buffer_bytes(b), CACHE_LINE)
+                       : 0;
+}
+
+/* Copies a constant; one element that stands for many becomes many. */
+static void copy_constant(char *all, const struct loop_buffer *b)
+{
+        const size_t bytes = (size_t)element_info[b->element].bytes;
+        if (!b->splat)
+                memcpy(all, b->data, (size_t)loop_buffer_bytes(b));
+        for (int64_t i = 0; i < b->extent && b->splat; i++)
+                memcpy(all + (size_t)i * bytes, b->data, bytes);
+}
+
 static bool fill_constants(struct llvm_jit *jit)
 {
+        int64_t bytes = 0;
         int k = 0;
-        for (const struct loop_buffer *b = jit->p->buffers; b; b = b->next)
+        for (const struct loop_buffer *b = jit->p->buffers; b; b = b->next) {
                 jit->buffer_count += b->space != SPACE_VIEW;
+                bytes += copied_bytes(jit, b);
+        }
         jit->constants =
                 arena_array(jit->arena, (size_t)jit->buffer_count + 1, sizeof *jit->constants);
-        for (const struct loop_buffer *b = jit->p->buffers; b; b = b->next) {
+        if (!bytes)
+                return true;
+        char *next = jit->copies = aligned(jit, (size_t)bytes);
+        for (const struct loop_buffer *b = jit->p->buffers; b && next; b = b->next) {
                 if (b->space == SPACE_VIEW)
                         continue;
-                if (b->space == SPACE_CONSTANT && b->splat) {
-                        const size_t bytes = (size_t)element_info[b->element].bytes;
-                        char *all = aligned((size_t)b->extent * bytes);
-                        for (int64_t i = 0; all && i < b->extent; i++)
-                                memcpy(all + (size_t)i * bytes, b->data, bytes);
-                        if (!all)
-                                return false;
-                        jit->constants[k] = all;
+                if (copied_bytes(jit, b)) {
+                        copy_constant(next, b);
+                        jit->constants[k] = next;
+                        next += copied_bytes(jit, b);
                 }
                 k++;
         }
-        return true;
+        return next != NULL;
 }
 
 static void *block_of(struct llvm_jit *jit, int64_t bytes)
 {
-        void *block = aligned((size_t)bytes);
+        void *block = aligned(jit, (size_t)bytes);
         jit->exhausted |= !block;
         return block;
 }
@@ -232,7 +157,8 @@ static bool take_objects(struct llvm_jit *jit, struct llvm_objects *objects,
                          const struct target *t, const struct llvm_options *options,
                          struct diag *diag)
 {
-        const struct llvm_store *store = options->store;
+        const bool hooked = options->watch && options->watch->after;
+        const struct llvm_store *store = hooked ? NULL : options->store;
         const char *identity = store ? llvm_identity(jit->arena, t, options, diag) : NULL;
         if (store && !identity)
                 return false;
@@ -250,16 +176,20 @@ struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target 
 {
         struct arena *arena = arena_new();
         struct llvm_jit *jit = ARENA_NEW(arena, struct llvm_jit);
-        *jit = (struct llvm_jit){ .arena = arena, .p = p, .entry = p->at };
+        *jit = (struct llvm_jit){
+                .arena = arena, .p = p, .entry = p->at, .is_timed = options->watch != NULL
+        };
         struct llvm_objects objects = { 0 };
         bool fine = llvm_load(diag) && take_objects(jit, &objects, t, options, diag) &&
-                    load(jit, &objects, options->perf_map, diag);
+                    llvm_link(&jit->linked, arena, &objects, options, diag);
         if (fine && (!fill_constants(jit) || !place_own(jit))) {
                 diag_error(diag, EXIT_BUDGET, "--jit: no memory for constants and workspace");
                 fine = false;
         }
-        if (fine)
+        if (fine) {
+                jit->places[jit->buffer_count] = options->watch ? options->watch->context : NULL;
                 return jit;
+        }
         llvm_objects_free(&objects);
         llvm_jit_free(jit);
         return NULL;
@@ -267,15 +197,12 @@ struct llvm_jit *llvm_jit_new(const struct loop_program *p, const struct target 
 
 void llvm_jit_free(struct llvm_jit *jit)
 {
-        for (int k = 0; k < jit->buffer_count && jit->constants; k++)
-                free(jit->constants[k]);
+        free(jit->copies);
         for (int r = 0; r <= REGIONS_MAX; r++)
                 free(jit->areas[r]);
         for (int k = 0; k < jit->block_count; k++)
                 free(jit->blocks[k]);
-        LLVMErrorRef error = jit->jit ? llvm.OrcDisposeLLJIT(jit->jit) : NULL;
-        if (error)
-                llvm.DisposeErrorMessage(llvm.GetErrorMessage(error));
+        llvm_unlink(&jit->linked);
         arena_free(jit->arena);
 }
 
@@ -310,5 +237,5 @@ int llvm_jit_run(struct llvm_jit *jit, int64_t *extents, const void *const *inpu
                  void *const *outputs)
 {
         place_ports(jit, inputs, outputs);
-        return jit->main(jit->places, extents);
+        return jit->linked.main(jit->places, extents);
 }

@@ -88,6 +88,7 @@ bool llvm_module(struct llvm_module *m, const struct loop_program *p, const stru
                                  .named = unit->named,
                                  .unit = unit->number,
                                  .units = unit->units,
+                                 .hooked = options->watch && options->watch->after,
                                  .threads = options->threads };
         const bool fine = print_module(m, &w, options->level, true, unit->print, unit->context);
         arena_free(arena);

@@ -28,6 +28,12 @@ struct llvm_store {
         void *context;
 };
 
+/* What times code. `after` is called as dnncc_profile is (docs/interface.md): with -1 as a run
+ * begins, then with K after the K-th call of a kernel, counted over the text of all entries; NULL:
+ * runs alone are timed. All memory of a run, constants too, lies on huge pages: which ones get them
+ * by themselves is luck. */
+struct llvm_watch { void (*after)(void *context, int kernel); void *context; };
+
 struct llvm_options {
         enum llvm_level level;
         int threads;                    /* Parallel loops run on so many, by dnncc_parallel
@@ -38,8 +44,11 @@ struct llvm_options {
         int compilers;
         int64_t module_nodes;
         const struct llvm_store *store; /* Objects are looked for there; or NULL. */
+        const struct llvm_watch *watch; /* Or NULL. With `after` no object is looked for or kept. */
         bool perf_map;                  /* perf is told where functions are. */
 };
+
+bool llvm_is_here(void);                /* Returns whether LLVM can be loaded; says nothing. */
 
 /* Returns the text of the program's kernels and main of the entry at p->at, as LLVM prints it, in
  * the arena, verified; NULL after one error. */
@@ -65,5 +74,23 @@ void llvm_jit_free(struct llvm_jit *jit);
  * the code of a FAIL. */
 int llvm_jit_run(struct llvm_jit *jit, int64_t *extents, const void *const *inputs,
                  void *const *outputs);
+
+/* Returns memory on huge pages, of zeros, for free(); NULL: there is none. */
+void *llvm_memory(size_t bytes);
+
+/* What the machine does at best: code of multiply-adds of floats for a target, in this process.
+ * llvm_peak_time runs it on so many threads, and returns operations a second. */
+struct llvm_peak;
+struct llvm_peak *llvm_peak_new(const struct target *t, int lanes, int threads, struct diag *diag);
+double llvm_peak_time(struct llvm_peak *peak);
+void llvm_peak_free(struct llvm_peak *peak);
+
+/* Writes a trace of runs to a file, between these two (runtime/dnncc_runtime.h): llvm_trace_kernel
+ * notes what a watch is told. llvm_trace_open returns NULL and sets errno where it cannot. */
+struct dnncc_trace;
+struct dnncc_trace *llvm_trace_open(const char *path, const struct print_kernel *kernels, int count,
+                                    int threads);
+void llvm_trace_kernel(struct dnncc_trace *trace, int kernel);
+bool llvm_trace_close(struct dnncc_trace *trace);
 
 #endif

@@ -283,6 +283,20 @@ void llvm_arguments(struct llvm_writer *w, const struct loop_stmt *s, LLVMValueR
                 args[buffers + i] = llvm_expression(w, s->scalars[i]);
 }
 
+void llvm_hook(struct llvm_writer *w, int kernel)
+{
+        if (!w->watched)
+                return;
+        LLVMTypeRef types[] = { llvm_pointer_type(w->context),
+                                llvm.Int32TypeInContext(w->context) },
+                    type = llvm.FunctionType(llvm.VoidTypeInContext(w->context), types, 2, 0);
+        LLVMValueRef watch = llvm.GetNamedFunction(w->module, LLVM_WATCH),
+                     args[] = { w->watched, code_of(w, kernel) };
+        if (!watch)
+                watch = llvm.AddFunction(w->module, LLVM_WATCH, type);
+        llvm.BuildCall2(w->at, type, watch, args, 2, "");
+}
+
 static void call(struct llvm_writer *w, const struct loop_stmt *s)
 {
         struct loop_function *f = s->function;
@@ -298,6 +312,7 @@ static void call(struct llvm_writer *w, const struct loop_stmt *s)
                 llvm.BuildCall2(w->at, known->type, known->value, args, (unsigned)count, "");
         if (known->can_fail)
                 leave_unless_zero(w, status);
+        llvm_hook(w, w->call_number++);
 }
 
 /* ---- declarations ---- */

@@ -183,6 +183,21 @@ void llvm_objects_free(struct llvm_objects *objects)
         objects->count = 0;
 }
 
+bool llvm_object_of(struct llvm_objects *objects, struct arena *arena, const struct loop_program *p,
+                    const struct target *t, const struct llvm_options *options,
+                    void (*print)(struct llvm_writer *w, void *context), void *context,
+                    struct diag *diag)
+{
+        struct job job = { .target = t, .level = options->level };
+        const struct llvm_unit unit = { .print = print, .context = context };
+        objects->items = arena_array(arena, 1, sizeof *objects->items);
+        objects->count = 0;
+        if (!llvm_module(&job.module, p, t, options, &unit, diag))
+                return false;
+        make_code(&job);
+        return finish(&job, objects, diag);
+}
+
 bool llvm_objects(struct llvm_objects *objects, struct arena *arena, const struct loop_program *p,
                   const struct target *t, const struct llvm_options *options, struct diag *diag)
 {

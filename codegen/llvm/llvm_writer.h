@@ -11,7 +11,8 @@
  *
  * where buffers has the address of every buffer of the program that is no view, in their order, and
  * extents the values of the program's extents, to which main adds those that it counts. What places
- * buffers is the caller's: nothing of the plan is printed. */
+ * buffers is the caller's: nothing of the plan is printed. With hooks it calls LLVM_WATCH after
+ * each call of a kernel, with what stands behind the last buffer, and the call's number. */
 #ifndef CODEGEN_LLVM_LLVM_WRITER_H
 #define CODEGEN_LLVM_LLVM_WRITER_H
 
@@ -48,6 +49,10 @@ struct llvm_writer {
         int function_number;            /* Slots of other functions are not valid. */
         LLVMBasicBlockRef allocas;      /* This block is its first one. */
         LLVMValueRef buffers;           /* In main: the addresses of buffers. */
+        bool hooked;                    /* Main has hooks; then, while it is printed: what they are
+                                         * told, and the number of the next call. */
+        LLVMValueRef watched;
+        int call_number;
         /* In run: says where a buffer that is no view lies; otherwise NULL. */
         LLVMValueRef (*place)(struct llvm_writer *w, const struct loop_buffer *b);
         struct llvm_contract *contract; /* Of an object, or NULL. */
@@ -134,6 +139,8 @@ LLVMValueRef llvm_variable(struct llvm_writer *w, const struct loop_variable *v,
 void llvm_declare(struct llvm_writer *w, struct loop_variable *v, LLVMValueRef value);
 void llvm_block(struct llvm_writer *w, const struct loop_block *b);
 LLVMBasicBlockRef llvm_block_new(struct llvm_writer *w, const char *name);
+/* Calls LLVM_WATCH, where main has hooks. */
+void llvm_hook(struct llvm_writer *w, int kernel);
 /* Gives what a call or a launch hands to its function: addresses of buffers, then scalars. */
 void llvm_arguments(struct llvm_writer *w, const struct loop_stmt *s, LLVMValueRef *args);
 /* Begins a loop of an index, with its test behind the body; is_entered: it runs once at least.
@@ -224,6 +231,7 @@ void llvm_module_free(struct llvm_module *m);
 /* ---- objects for this process (llvm_units.c) ---- */
 
 #define LLVM_MAIN "dnncc_main"           /* The function that runs the program is called that. */
+#define LLVM_WATCH "dnncc_watch"         /* ... and it calls that of this process. */
 #define LLVM_KERNEL ".kernel"            /* Names of kernels that other modules see end so. */
 struct llvm_objects { LLVMMemoryBufferRef *items; int count; };
 /* Makes objects of the entry at p->at, the array in the arena; false after an error.
@@ -231,6 +239,23 @@ struct llvm_objects { LLVMMemoryBufferRef *items; int count; };
 bool llvm_objects(struct llvm_objects *objects, struct arena *arena, const struct loop_program *p,
                   const struct target *t, const struct llvm_options *options, struct diag *diag);
 void llvm_objects_free(struct llvm_objects *objects);
+/* Makes one object of what the function prints. */
+bool llvm_object_of(struct llvm_objects *objects, struct arena *arena, const struct loop_program *p,
+                    const struct target *t, const struct llvm_options *options,
+                    void (*print)(struct llvm_writer *w, void *context), void *context,
+                    struct diag *diag);
+
+/* ---- code in this process (llvm_link.c) ---- */
+
+/* Code that was linked, and its function LLVM_MAIN. llvm_unlink is wanted after errors, too. */
+struct llvm_linked {
+        LLVMOrcLLJITRef jit;
+        int (*main)(void *const *buffers, int64_t *extents);
+};
+/* Links objects, which it takes. Returns false after an error. */
+bool llvm_link(struct llvm_linked *l, struct arena *arena, struct llvm_objects *objects,
+               const struct llvm_options *options, struct diag *diag);
+void llvm_unlink(struct llvm_linked *l);
 /* Tells perf where the functions of objects are that were linked (llvm_perf.c); what cannot be
  * written is a warning. */
 void llvm_map_objects(LLVMOrcLLJITRef jit, const LLVMMemoryBufferRef *objects, int count,

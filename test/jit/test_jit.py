@@ -134,12 +134,13 @@ def test_folders_of_these_names(tmp_path):
 
 
 @pytest.mark.parametrize("options, words", [
-    (["--jit"], "--jit wants --test, --run, --check, --bench or --calibrate=PATH"),
+    (["--jit"], "--jit wants --test, --run, --check, --bench, --tune or --calibrate=PATH"),
     (["--jit", "--run=zeros", "--cc=cc"], "--jit"),
     (["--jit", "--run=zeros", "--fast-libm"], "--jit"),
     (["--jit", "--run=zeros", "--step"], "--jit"),
     (["--jit=slow", "--run=zeros"], "--jit"),
-    (["--jit", "--bench=kernels"], "leave out --jit"),
+    (["--jit", "--run=zeros", "--report=r.json"], "unless with --bench"),
+    (["--jit", "--tune", "--schedule=s", "--cache=c"], "--cache"),
 ], ids=str)
 def test_what_does_not_go_together(options, words):
     done = dnncc.run([dnncc.DNNCC, DIGITS, *options])
