@@ -5,15 +5,10 @@
 #include <string.h>
 
 #include "base/size.h"
+#include "front/import.h"
 
-enum {
-        VERSION_LEAST = 2,
-        VERSION_MOST = 3,
-        TENSOR_LEAST = 24,
-        KEY_LEAST = 13,
-        NAME_MOST = 65535,
-        ALIGNMENT_MOST = 1 << 16
-};
+enum { MAGIC = 4, VERSION_LEAST = 2, VERSION_MOST = 3 };
+enum { TENSOR_LEAST = 24, KEY_LEAST = 13, NAME_MOST = 65535, ALIGNMENT_MOST = 1 << 16 };
 
 /* A reader stands at byte `at` of the file; after an error it has failed, and reads zeros. */
 struct reader {
@@ -31,14 +26,6 @@ static bool broken(struct reader *r, size_t at, const char *what)
         return false;
 }
 
-static uint64_t number_at(const unsigned char *p, int bytes)
-{
-        uint64_t number = 0;
-        for (int i = bytes - 1; i >= 0; i--)
-                number = number << 8 | p[i];
-        return number;
-}
-
 static size_t left(const struct reader *r) { return r->f->length - r->at; }
 
 static uint64_t number(struct reader *r, int bytes)
@@ -48,7 +35,7 @@ static uint64_t number(struct reader *r, int bytes)
                 return 0;
         }
         r->at += (size_t)bytes;
-        return number_at(r->f->bytes + r->at - bytes, bytes);
+        return gguf_number(r->f->bytes + r->at - bytes, bytes);
 }
 
 /* Reads a count of things of which each takes at least so many bytes. */
@@ -184,11 +171,14 @@ static bool place_tensors(struct reader *r)
 
 bool gguf_read(struct gguf_file *f, int64_t most)
 {
-        struct reader r = { f, 4, false };
+        struct reader r = { f, 0, false };
+        if (!gguf_is_file(f->bytes, f->length))
+                return broken(&r, 0, "it does not begin with GGUF");
+        r.at = MAGIC;
         f->version = (uint32_t)number(&r, 4);
         if (!r.failed && (f->version < VERSION_LEAST || f->version > VERSION_MOST)) {
                 diag_error(f->diag, EXIT_UNSUPPORTED,
-                           f->version & 0xffff
+                           f->version & 0xffff || !f->version
                                    ? "version %u of the GGUF format, %d and %d are "
                                      "supported"
                                    : "the GGUF file is big-endian (version 0x%08x), "

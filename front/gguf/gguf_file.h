@@ -90,6 +90,8 @@ struct gguf_file {
  * false after one error. */
 bool gguf_read(struct gguf_file *f, int64_t most);
 
+/* Returns the little-endian number of so many bytes, which lie at p. */
+uint64_t gguf_number(const unsigned char *p, int bytes);
 /* Returns the bytes of a number of this kind; 0: it is a text or an array. */
 int gguf_kind_bytes(enum gguf_kind kind);
 /* Each of these finds a key of this name; it returns false where there is none, or one of another

@@ -258,12 +258,6 @@ static bool import_file(struct gguf_import *im)
         return ok;
 }
 
-bool gguf_is_file(const unsigned char *bytes, size_t length)
-{
-        static const char magic[] = { 'G', 'G', 'U', 'F' };
-        return length >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
-}
-
 struct module *gguf_import(const unsigned char *bytes, size_t length,
                            const struct import_options *options, struct pass_context *context,
                            void (*dependency)(void *context, const char *path),

@@ -3,7 +3,15 @@
 
 #include <string.h>
 
+#include "front/import.h"
+
 static const unsigned char kind_bytes[GGUF_KINDS] = { 1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8 };
+
+bool gguf_is_file(const unsigned char *bytes, size_t length)
+{
+        static const char magic[] = { 'G', 'G', 'U', 'F' };
+        return length >= sizeof magic && !memcmp(bytes, magic, sizeof magic);
+}
 
 int gguf_kind_bytes(enum gguf_kind kind) { return kind_bytes[kind]; }
 
@@ -19,7 +27,7 @@ const struct gguf_type *gguf_type_find(uint32_t id)
         return NULL;
 }
 
-static uint64_t number_at(const unsigned char *p, int bytes)
+uint64_t gguf_number(const unsigned char *p, int bytes)
 {
         uint64_t number = 0;
         for (int i = bytes - 1; i >= 0; i--)
@@ -41,7 +49,7 @@ bool gguf_integer(const struct gguf_key *k, int64_t i, int64_t *value)
             k->kind == GGUF_F64)
                 return false;
         const int bytes = kind_bytes[k->kind];
-        const uint64_t n = number_at(k->data + i * bytes, bytes), top = n >> (8 * bytes - 1);
+        const uint64_t n = gguf_number(k->data + i * bytes, bytes), top = n >> (8 * bytes - 1);
         const uint64_t rest = n & ((UINT64_C(1) << (8 * bytes - 1)) - 1);
         if (top && !is_signed[k->kind] && bytes == 8)
                 return false;
@@ -60,7 +68,7 @@ bool gguf_float(const struct gguf_key *k, int64_t i, double *value)
         }
         if (!k || i >= k->count || (k->kind != GGUF_F32 && k->kind != GGUF_F64))
                 return false;
-        const uint64_t bits = number_at(k->data + i * kind_bytes[k->kind], kind_bytes[k->kind]);
+        const uint64_t bits = gguf_number(k->data + i * kind_bytes[k->kind], kind_bytes[k->kind]);
         const uint32_t half = (uint32_t)bits;
         float single;
         memcpy(&single, &half, sizeof single);
@@ -72,7 +80,7 @@ bool gguf_float(const struct gguf_key *k, int64_t i, double *value)
 
 struct gguf_text gguf_text_next(const unsigned char **at)
 {
-        const struct gguf_text t = { (const char *)*at + 8, (size_t)number_at(*at, 8) };
+        const struct gguf_text t = { (const char *)*at + 8, (size_t)gguf_number(*at, 8) };
         *at += 8 + t.length;
         return t;
 }

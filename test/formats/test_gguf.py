@@ -206,7 +206,15 @@ def test_hostile(name, tmp_path):
     assert done.returncode == 3 and ("at byte" in done.stderr or name == "no architecture"), done.stderr
 
 
-@pytest.mark.parametrize("version,code,word", [(1, 4, "version 1"), (4, 4, "version 4"), (0x03000000, 4, "big-endian"), (0x02000000, 4, "big-endian")])
+@pytest.mark.parametrize("content", [b"", b"GUF", b"GGU", b"GGUF", b"GGUF\x03", b"FUGG" + bytes(40)])
+def test_short(content, tmp_path):
+    """--format=gguf, whatever the content is"""
+    (tmp_path / "m").write_bytes(content)
+    done = run(tmp_path / "m", "--format=gguf")
+    assert done.returncode == 3 and "at byte" in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("version,code,word", [(0, 4, "version 0"), (1, 4, "version 1"), (4, 4, "version 4"), (0x03000000, 4, "big-endian"), (0x02000000, 4, "big-endian")])
 def test_versions(version, code, word, tmp_path):
     (tmp_path / "m.gguf").write_bytes(file(version=version))
     done = run(tmp_path / "m.gguf")
