@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes the seeds of the fuzz targets into FOLDER/import, FOLDER/compile and FOLDER/text: the models of test/fuzz/models as text and as
+"""Writes the seeds of the fuzz targets into FOLDER/import, FOLDER/compile, FOLDER/text and FOLDER/gguf: small language models, if the package
+gguf is there; the models of test/fuzz/models as text and as
 protobuf, those of onnx's node tests that have at most 2 KB, and what dnncc prints of them as Tensor IR and as Loop IR.
 
     seeds.py DNNCC FOLDER"""
@@ -31,10 +32,23 @@ def printed(dnncc, form, path):
     return done.stdout if done.returncode == 0 and len(done.stdout) <= 2 * BYTES_MAX else None
 
 
+def write_language_models(folder):
+    sys.path.insert(0, str(MODELS.parents[1] / "formats"))
+    try:
+        import gguf_writer
+    except ImportError:
+        return
+    for architecture in ("llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3"):
+        for kind, width in (("F32", 8), ("Q4_0,Q8_0", 32), ("BF16", 8), ("Q4_1,Q5_0", 32)):
+            model = gguf_writer.Model(architecture, kind, layers=1, width=width, heads=2, groups=1, size=width // 2, hidden=width, tokens=8, context=16, window=4, tied=True)
+            model.save(folder / f"{architecture}.{kind}")
+
+
 def main(dnncc, folder):
     folder = pathlib.Path(folder)
-    for name in ("import", "compile", "text"):
+    for name in ("import", "compile", "text", "gguf"):
         (folder / name).mkdir(parents=True, exist_ok=True)
+    write_language_models(folder / "gguf")
     for number, (name, model, text) in enumerate(models()):
         path = folder / "import" / name
         path.write_bytes(model)
