@@ -89,6 +89,9 @@ typedef struct module *import_function(const unsigned char *bytes, size_t length
                                        void (*dependency)(void *context, const char *path),
                                        void *dependency_context);
 import_function onnx_import, tflite_import, gguf_import;
+/* Sets m->source where one file holds all of the model. */
+void import_source(struct module *m, const unsigned char *bytes, size_t length,
+                   const struct import_options *options);
 /* Is it a TFLite file, by its identifier? */
 bool tflite_is_file(const unsigned char *bytes, size_t length);
 /* Is it a GGUF file, by its first bytes? */

@@ -9,6 +9,23 @@
 
 /* ---- errors ---- */
 
+void compose_begin(struct compose *c, struct builder *b, struct module *m, struct arena *arena,
+                   struct pass_context *context,
+                   void (*error)(void *caller, enum exit_code code, const char *text),
+                   void *caller)
+{
+        *b = (struct builder){
+                .m = m, .diag = context->diag, .fold = fold_op, .fold_context = context
+        };
+        *c = (struct compose){ .m = m,
+                               .b = b,
+                               .arena = arena,
+                               .limits = &context->limits,
+                               .exact = context->exact,
+                               .error = error,
+                               .caller = caller };
+}
+
 bool compose_invalid(struct compose *c, const char *format, ...)
 {
         va_list list;

@@ -34,6 +34,12 @@ struct compose {
         void *caller;                   /* It is the first argument of error. */
 };
 
+/* Sets up c and its builder, which folds constants, for an import into m. */
+void compose_begin(struct compose *c, struct builder *b, struct module *m, struct arena *arena,
+                   struct pass_context *context,
+                   void (*error)(void *caller, enum exit_code code, const char *text),
+                   void *caller);
+
 /* These report one error about the operator at hand, and return false. */
 bool compose_invalid(struct compose *c, const char *format, ...)
         __attribute__((format(printf, 2, 3)));

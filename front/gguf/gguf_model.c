@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "base/sha256.h"
 #include "base/size.h"
 #include "base/suggest.h"
 #include "base/text.h"
@@ -229,16 +228,6 @@ static void composing_error(void *caller, enum exit_code code, const char *text)
                 gguf_invalid(im, "%s", text);
 }
 
-static void set_source(struct gguf_import *im)
-{
-        struct sha256 sha;
-        sha256_init(&sha);
-        sha256_update(&sha, im->file.bytes, im->file.length);
-        if (im->options->into) /* The module's digest is of all that it was made of. */
-                sha256_update(&sha, im->m->source, strlen(im->m->source));
-        sha256_hex(&sha, im->m->source);
-}
-
 static bool import_file(struct gguf_import *im)
 {
         struct function *f = NULL;
@@ -254,7 +243,7 @@ static bool import_file(struct gguf_import *im)
         if (im->options->facts)
                 gguf_facts(im, im->options->facts, f);
         if (ok)
-                set_source(im);
+                import_source(im->m, im->file.bytes, im->file.length, im->options);
         return ok;
 }
 
@@ -273,17 +262,9 @@ struct module *gguf_import(const unsigned char *bytes, size_t length,
                 .options = options,
                 .arena = arena
         };
-        struct compose c = { .m = m,
-                             .b = &im.b,
-                             .arena = arena,
-                             .limits = &context->limits,
-                             .exact = context->exact,
-                             .error = composing_error,
-                             .caller = &im };
+        struct compose c;
         (void)dependency, (void)dependency_context; /* A file holds all of its model. */
-        im.b = (struct builder){
-                .m = m, .diag = context->diag, .fold = fold_op, .fold_context = context
-        };
+        compose_begin(&c, &im.b, m, arena, context, composing_error, &im);
         im.c = &c;
         const bool ok = import_file(&im);
         arena_free(arena);

@@ -423,18 +423,8 @@ static void import_new(struct onnx_import *im, struct onnx_model *model, struct 
                                     .arena = arena,
                                     .model = model };
         im->unsupported = map_new(arena);
-        im->b = (struct builder){ .m = m,
-                                  .diag = context->diag,
-                                  .fold = fold_op,
-                                  .fold_context = context };
         im->c = ARENA_NEW(arena, struct compose);
-        *im->c = (struct compose){ .m = m,
-                                   .b = &im->b,
-                                   .arena = arena,
-                                   .limits = &context->limits,
-                                   .exact = context->exact,
-                                   .error = composing_error,
-                                   .caller = im };
+        compose_begin(im->c, &im->b, m, arena, context, composing_error, im);
         const struct onnx_row *rows;
         const int count = onnx_rows(&rows);
         model->rows = onnx_rows_map(arena, rows, count);

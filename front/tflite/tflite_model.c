@@ -597,16 +597,6 @@ static void composing_error(void *caller, enum exit_code code, const char *text)
                 tflite_invalid(im, "%s", text);
 }
 
-static void set_source(struct tflite_import *im)
-{
-        struct sha256 sha;
-        sha256_init(&sha);
-        sha256_update(&sha, im->file.bytes, im->file.length);
-        if (im->options->into) /* The module's digest is of all that it was made of. */
-                sha256_update(&sha, im->m->source, strlen(im->m->source));
-        sha256_hex(&sha, im->m->source);
-}
-
 static bool import_file(struct tflite_import *im)
 {
         struct map *names = map_new(im->arena);
@@ -620,7 +610,7 @@ static bool import_file(struct tflite_import *im)
                 tflite_facts(im, im->options->facts);
         if (!ok || im->unsupported_count)
                 return false;
-        set_source(im);
+        import_source(im->m, im->file.bytes, im->file.length, im->options);
         return true;
 }
 
@@ -645,18 +635,10 @@ struct module *tflite_import(const unsigned char *bytes, size_t length,
                                     .context = context,
                                     .options = options,
                                     .arena = arena };
-        struct compose c = { .m = m,
-                             .b = &im.b,
-                             .arena = arena,
-                             .limits = &context->limits,
-                             .exact = context->exact,
-                             .error = composing_error,
-                             .caller = &im };
+        struct compose c;
         (void)dependency, (void)dependency_context; /* A file holds all of its model. */
         im.listed = map_new(arena);
-        im.b = (struct builder){
-                .m = m, .diag = context->diag, .fold = fold_op, .fold_context = context
-        };
+        compose_begin(&c, &im.b, m, arena, context, composing_error, &im);
         im.c = &c;
         const bool ok = import_file(&im);
         arena_free(arena);
