@@ -22,20 +22,21 @@
 struct gguf_architecture {
         const char *name;
         bool pairs, scaled;
-        int activation, period, window; /* They are as gguf_architectures.def says. */
+        int activation, period, window, large;  /* They are as gguf_architectures.def says. */
+        double base;
 };
 
 struct gguf_parameters {
         const struct gguf_architecture *architecture;
-        int64_t layers, width, heads, groups, size, values; /* values: the size of a head's
-                                                                  * values. */
-        int64_t context; /* The model was trained for so many positions. */
-        int64_t tokens; /* The vocabulary has so many. */
-        int64_t turned; /* So many of a head's elements are turned. */
-        int64_t window; /* Layers with a window see so many keys. */
-        double base, local_base; /* Angles: base ^ (-2 i / turned); local: of layers with a
+        int64_t layers, width, heads, groups, size, values;     /* values: the size of a head's
+                                                                 * values. */
+        int64_t context;                /* The model was trained for so many positions. */
+        int64_t tokens;                 /* The vocabulary has so many. */
+        int64_t turned;                 /* So many of a head's elements are turned. */
+        int64_t window;                 /* Layers with a window see so many keys. */
+        double base, local_base;        /* Angles: base ^ (-2 i / turned); local: of layers with a
                                          * window. */
-        double factor; /* Positions are divided by it, but in layers with a
+        double factor;                  /* Positions are divided by it, but in layers with a
                                          * window. */
         double epsilon, attention_softcap, final_softcap, scale;
 };
@@ -43,16 +44,16 @@ struct gguf_parameters {
 struct gguf_import {
         struct module *m;
         struct builder b;
-        struct compose *c; /* It builds the meaning of operators with b. */
+        struct compose *c;              /* It builds the meaning of operators with b. */
         struct gguf_file file;
         struct diag *diag;
         struct pass_context *context;
         const struct import_options *options;
-        struct arena *arena; /* It lives as long as the import. */
+        struct arena *arena;            /* It lives as long as the import. */
         struct gguf_parameters p;
-        const char *at; /* It is the name of the tensor or the layer at hand, safe
+        const char *at;                 /* It is the name of the tensor or the layer at hand, safe
                                          * to print, or NULL. */
-        dim_t steps, past; /* N, the tokens of a run, and P, those before it. */
+        dim_t steps, past;              /* N, the tokens of a run, and P, those before it. */
 };
 
 /* ---- errors (gguf_report.c); all return false ---- */
@@ -96,13 +97,13 @@ struct value *gguf_rows(struct gguf_import *im, struct gguf_tensor *t, struct va
 /* ---- the network (gguf_network.c) ---- */
 
 struct gguf_network {
-        struct value *ids; /* The tokens, i64 [1, steps]. */
+        struct value *ids;              /* The tokens, i64 [1, steps]. */
         struct value **past, **present; /* Keys and values of layer i are at 2 i and 2 i + 1, f32
                                          * [1, groups, rows, size]; past: NULL where there are
                                          * none. */
-        struct value *hidden; /* f32 [1, steps, width] behind the last norm. */
-        struct value *logits; /* f32 [1, 1, tokens], of the last step. */
-        struct value *all_logits; /* f32 [1, steps, tokens], where they are asked for. */
+        struct value *hidden;           /* f32 [1, steps, width] behind the last norm. */
+        struct value *logits;           /* f32 [1, 1, tokens], of the last step. */
+        struct value *all_logits;       /* f32 [1, steps, tokens], where they are asked for. */
         bool wants_all;
 };
 bool gguf_network(struct gguf_import *im, struct gguf_network *n);

@@ -3,19 +3,18 @@
 
 #include <string.h>
 
-enum { Q4_0 = 2, Q4_1 = 3, Q5_0 = 6, Q5_1 = 7, Q8_0 = 8, Q4_K = 12, Q5_K = 13, Q6_K = 14 };
 enum { SMALL = 32, SIGN = 128, K_RUNS = 8 };
 
 struct gguf_blocks_kind gguf_blocks_kind(const struct gguf_type *type)
 {
         switch (type->id) {
-        case Q4_0: return (struct gguf_blocks_kind){ SMALL, 4, 8, false, false };
-        case Q4_1: return (struct gguf_blocks_kind){ SMALL, 4, 0, false, true };
-        case Q5_0: return (struct gguf_blocks_kind){ SMALL, 5, 16, false, false };
-        case Q5_1: return (struct gguf_blocks_kind){ SMALL, 5, 0, false, true };
-        case Q4_K: return (struct gguf_blocks_kind){ SMALL, 4, 0, true, true };
-        case Q5_K: return (struct gguf_blocks_kind){ SMALL, 5, 0, true, true };
-        case Q6_K: return (struct gguf_blocks_kind){ 16, 6, 32, true, false };
+        case GGUF_TYPE_Q4_0: return (struct gguf_blocks_kind){ SMALL, 4, 8, false, false };
+        case GGUF_TYPE_Q4_1: return (struct gguf_blocks_kind){ SMALL, 4, 0, false, true };
+        case GGUF_TYPE_Q5_0: return (struct gguf_blocks_kind){ SMALL, 5, 16, false, false };
+        case GGUF_TYPE_Q5_1: return (struct gguf_blocks_kind){ SMALL, 5, 0, false, true };
+        case GGUF_TYPE_Q4_K: return (struct gguf_blocks_kind){ SMALL, 4, 0, true, true };
+        case GGUF_TYPE_Q5_K: return (struct gguf_blocks_kind){ SMALL, 5, 0, true, true };
+        case GGUF_TYPE_Q6_K: return (struct gguf_blocks_kind){ 16, 6, 32, true, false };
         default: return (struct gguf_blocks_kind){ SMALL, 8, SIGN, false, false };
         }
 }
@@ -72,13 +71,13 @@ void gguf_block_take_apart(const struct gguf_type *type, const unsigned char *p,
         b->d = u16_at(p);
         b->m = 0;
         switch (type->id) {
-        case Q4_0: take_small(p + 2, NULL, b->numbers); break;
-        case Q5_0: take_small(p + 6, p + 2, b->numbers); break;
-        case Q4_1: take_small(p + 4, NULL, b->numbers); break;
-        case Q5_1: take_small(p + 8, p + 4, b->numbers); break;
-        case Q4_K: take_k(p + 16, NULL, b->numbers); break;
-        case Q5_K: take_k(p + 48, p + 16, b->numbers); break;
-        case Q6_K:
+        case GGUF_TYPE_Q4_0: take_small(p + 2, NULL, b->numbers); break;
+        case GGUF_TYPE_Q5_0: take_small(p + 6, p + 2, b->numbers); break;
+        case GGUF_TYPE_Q4_1: take_small(p + 4, NULL, b->numbers); break;
+        case GGUF_TYPE_Q5_1: take_small(p + 8, p + 4, b->numbers); break;
+        case GGUF_TYPE_Q4_K: take_k(p + 16, NULL, b->numbers); break;
+        case GGUF_TYPE_Q5_K: take_k(p + 48, p + 16, b->numbers); break;
+        case GGUF_TYPE_Q6_K:
                 take_q6(p, p + 128, b->numbers);
                 for (int i = 0; i < GGUF_RUNS; i++)
                         b->scales[i] = p[192 + i] < SIGN ? p[192 + i] : p[192 + i] - 2 * SIGN;

@@ -15,13 +15,13 @@ enum { GGUF_NUMBERS = 256, GGUF_RUNS = 16 };
 
 struct gguf_blocks_kind {
         int run, bits, center;
-        bool nested; /* Runs have scales of their own. */
+        bool nested;                    /* Runs have scales of their own. */
         bool minima;
 };
 struct gguf_block {
         unsigned char numbers[GGUF_NUMBERS];
         int scales[GGUF_RUNS], minima[GGUF_RUNS];
-        uint16_t d, m; /* These are bits of f16. */
+        uint16_t d, m;                  /* These are bits of f16. */
 };
 /* Returns what blocks of the type are, whose form is GGUF_BLOCKS. */
 struct gguf_blocks_kind gguf_blocks_kind(const struct gguf_type *type);

@@ -22,9 +22,13 @@ enum { GGUF_RANK = 4, GGUF_ALIGNMENT = 32 };
 
 /* How a product reads a tensor. */
 enum gguf_form {
-        GGUF_NONE, /* It is not supported. */
+        GGUF_NONE,                      /* It is not supported. */
         GGUF_FLOATS,
-        GGUF_BLOCKS /* It is whole numbers, blocks of which have scales. */
+        GGUF_BLOCKS                     /* It is whole numbers, blocks of which have scales. */
+};
+enum gguf_type_id {
+#define GGUF_TYPE(id, name, numbers, bytes, form) GGUF_TYPE_##name = id,
+#include "front/gguf/gguf_types.def"
 };
 struct gguf_type {
         const char *name;
@@ -56,23 +60,23 @@ struct gguf_text {
 };
 struct gguf_key {
         struct gguf_text name;
-        enum gguf_kind kind; /* It is that of an array's elements. */
+        enum gguf_kind kind;            /* It is that of an array's elements. */
         bool is_array;
-        int64_t count; /* It is 1 where this is no array. */
-        const unsigned char *data; /* The elements lie here; all of them lie in the file. */
+        int64_t count;                  /* It is 1 where this is no array. */
+        const unsigned char *data;      /* The elements lie here; all of them lie in the file. */
 };
 struct gguf_tensor {
         struct gguf_text name;
-        const char *safe; /* It is the name, safe to print. */
+        const char *safe;               /* It is the name, safe to print. */
         int rank;
-        int64_t extents[GGUF_RANK]; /* Extents behind the rank are 1. */
+        int64_t extents[GGUF_RANK];     /* Extents behind the rank are 1. */
         uint32_t type_id;
-        const struct gguf_type *type; /* NULL: there is no row for it. */
-        uint64_t offset; /* It counts from the first byte of data on, */
-        size_t place; /* and stands at this byte of the file. */
+        const struct gguf_type *type;   /* NULL: there is no row for it. */
+        uint64_t offset;                /* It counts from the first byte of data on, */
+        size_t place;                   /* and stands at this byte of the file. */
         const unsigned char *data;
-        int64_t bytes; /* It is 0 where its type is not known. */
-        bool used; /* The network has read it. */
+        int64_t bytes;                  /* It is 0 where its type is not known. */
+        bool used;                      /* The network has read it. */
 };
 struct gguf_file {
         const unsigned char *bytes;

@@ -12,8 +12,8 @@
 enum { LAYERS_MOST = 4096, EXTENT_MOST = 1 << 20, CONTEXT_MOST = INT32_MAX };
 
 static const struct gguf_architecture architectures[] = {
-#define GGUF_ARCHITECTURE(name, pairs, scaled, activation, period, window)                         \
-        { #name, pairs, scaled, activation, period, window },
+#define GGUF_ARCHITECTURE(name, pairs, scaled, activation, period, window, base, large)            \
+        { #name, pairs, scaled, activation, period, window, large, base },
 #include "front/gguf/gguf_architectures.def"
 };
 enum { ARCHITECTURES = sizeof architectures / sizeof *architectures };
@@ -120,11 +120,9 @@ static bool read_rotary(struct gguf_import *im)
 {
         struct gguf_parameters *p = &im->p;
         const struct gguf_key *kind = key_of(im, "rope.scaling.type"), *old;
-        double presets[2] = { 10000, 10000 };
-        if (!strcmp(p->architecture->name, "gemma3"))
-                presets[0] = 1e6;
-        if (!real(im, "rope.freq_base", presets[0], &p->base) ||
-            !real(im, "rope.freq_base_swa", presets[1], &p->local_base) ||
+        static const double local = 10000;
+        if (!real(im, "rope.freq_base", p->architecture->base, &p->base) ||
+            !real(im, "rope.freq_base_swa", local, &p->local_base) ||
             !real(im, "rope.scaling.factor", 0, &p->factor))
                 return false;
         old = key_of(im, "rope.scale_linear");
@@ -143,12 +141,7 @@ static bool read_rotary(struct gguf_import *im)
 static bool read_attention(struct gguf_import *im)
 {
         struct gguf_parameters *p = &im->p;
-        const int64_t large = !strcmp(p->architecture->name, "gemma2")   ? 46
-                              : !strcmp(p->architecture->name, "gemma3") ? 62
-                                                                         : 0;
-        /* The models of 27 G parameters of these families have another scale than the others;
-         * files do not say it. */
-        const bool is_large = large && p->layers == large;
+        const bool is_large = p->layers == p->architecture->large;
         p->scale = 1 / sqrt((double)(is_large ? p->width / p->heads : p->size));
         if (!real(im, "attn_logit_softcapping", 0, &p->attention_softcap) ||
             !real(im, "final_logit_softcapping", 0, &p->final_softcap))

@@ -75,7 +75,9 @@ static struct value *bytes_of(struct gguf_import *im, const struct gguf_tensor *
 
 static enum element element_of(const struct gguf_type *type)
 {
-        return type->id == 0 ? E_F32 : type->id == 1 ? E_F16 : E_BF16;
+        return type->id == GGUF_TYPE_F32   ? E_F32
+               : type->id == GGUF_TYPE_F16 ? E_F16
+                                           : E_BF16;
 }
 
 /* Returns floats as f32 [rows, width], or [width] where rows is 0. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Language models in GGUF files compute what numpy computes of their tensors: a prompt at once, and token by token on a state."""
 import pathlib
+import re
 import struct
 import sys
 
@@ -253,3 +254,14 @@ def test_info(tmp_path):
     w.Model("gemma2", "Q4_0,Q6_K").save(tmp_path / "m.gguf")
     said = dnncc.run([dnncc.DNNCC, "--info", tmp_path / "m.gguf"]).stdout
     assert "gguf 3, gemma2" in said and "Q4_0: " in said and "past.0.key: <1 x 2 x P x 64 x f32>" in said, said
+
+
+def test_tables_agree():
+    """a table that rows are looked up in has the records that a product has as blocks"""
+    def rows(path, word):
+        return {m[1]: m.groups() for m in re.finditer(rf"^{word}\( *(\d+), (\w+), +(\d+), +(\d+),", (dnncc.ROOT / path).read_text(), re.M)}
+    types, records = rows("front/gguf/gguf_types.def", "GGUF_TYPE"), rows("front/compose/compose_records.def", "RECORD")
+    both = types.keys() & records.keys()
+    assert len(both) >= 17 and {key: types[key] for key in both} == {key: records[key] for key in both}
+    blocks = re.findall(r"^GGUF_TYPE\( *(\d+),.*, (?:BLOCKS|FLOATS)\)", (dnncc.ROOT / "front/gguf/gguf_types.def").read_text(), re.M)
+    assert set(blocks) <= both
