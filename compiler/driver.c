@@ -532,20 +532,25 @@ static bool merge_files(struct run *run)
         return merge_ranges(run);
 }
 
-bool driver_compile(struct run *run, const struct options *options)
+/* Compiles the model as far as to a planned program. */
+static bool compile_program(struct run *run)
 {
         double weights;
+        return prepare_context(run) && choose_names(run) &&
+               compile_or_find(run, clock_seconds(), &weights) && run->state.program;
+}
+
+bool driver_compile(struct run *run, const struct options *options)
+{
         start(run);
         run->options = *options;
         run->diag.verbosity = options->verbose - options->quiet;
-        return prepare_context(run) && choose_names(run) &&
-               compile_or_find(run, clock_seconds(), &weights) && run->state.program;
+        return compile_program(run);
 }
 
 bool driver_open(struct run *run, int argc, char **argv, const void *bytes, size_t length,
                  FILE *errors)
 {
-        double weights;
         start(run);
         run->diag.stream = errors;
         if (!options_parse(&run->options, argc, argv, run->arena, &run->diag))
@@ -560,9 +565,7 @@ bool driver_open(struct run *run, int argc, char **argv, const void *bytes, size
                 run->length = length;
                 run->given = true;
         }
-        return prepare_context(run) && choose_names(run) &&
-               compile_or_find(run, clock_seconds(), &weights) && run->state.program &&
-               check_sizes(run);
+        return compile_program(run) && check_sizes(run);
 }
 
 enum exit_code driver_close(struct run *run) { return finish(run, !run->diag.errors); }

@@ -351,9 +351,9 @@ bool observed_begin(struct observed *o, struct run *run, struct module *m,
 {
         struct pipeline_options pipeline = { .level = 2, .verify = !run->options.no_verify };
         *o = (struct observed){ .user = run, .run = *run, .arena = arena_new() };
-        o->cc = run->options.cc                          ? run->options.cc
+        o->cc = run->options.cc                               ? run->options.cc
                 : run->options.jit || !harness_has_compiler() ? NULL
-                                                      : CC_PRESET;
+                                                              : CC_PRESET;
         o->piece = arena_alloc(o->arena, PIECE * sizeof(double));
         o->run.context.diag = &o->run.diag;
         o->run.state = (struct pipeline_state){ .module = m };
