@@ -50,13 +50,13 @@ def test_meaning_of_operators_knows_no_format():
 FUNCTION = re.compile(r"^(?!static|typedef)[a-z][\w *]*?\b(\w+)\([^;{}]*\)\s*\{", re.MULTILINE)
 
 
-@pytest.mark.parametrize("folder", ["front/compose", "front/onnx", "front/tflite", "front/gguf"])
-def test_files_call_one_way(folder):
+@pytest.mark.parametrize("folder, least", [("front/compose", 10), ("front/onnx", 10), ("front/tflite", 10), ("front/gguf", 5)])
+def test_files_call_one_way(folder, least):
     """no file of the folder calls, over others or not, one that calls it: a file is understood with those that it stands on"""
     texts = {path.name: re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', "", path.read_text(), flags=re.DOTALL) for path in (TOP / folder).glob("*.c")}
     where = {name: file for file, text in texts.items() for name in FUNCTION.findall(text)}
     calls = {file: {where[word] for word in re.findall(r"(?<!struct )\b[a-z]\w+\b", text) if word in where} - {file} for file, text in texts.items()}
-    assert len(calls) > 5 and sum(map(len, calls.values())) > 1.5 * len(calls)
+    assert len(calls) > least and sum(map(len, calls.values())) > 1.5 * len(calls)
     while True:         # what calls nobody that is left goes; a circle stays
         ends = [file for file, called in calls.items() if not called & calls.keys()]
         if not ends:

@@ -152,6 +152,12 @@ def test_12_other_files(tmp_path, content, word):
     expect_damaged(tmp_path, content, names=["not an ONNX model", word])
 
 
+@pytest.mark.parametrize("content,word", [(b"GGUF\x03\x00\x00\x00", "GGUF"), (b"\x1c\x00\x00\x00TFL3" + bytes(40), "TensorFlow Lite")])
+def test_12_files_of_other_formats(tmp_path, content, word):
+    """what --format=onnx says that it is not"""
+    refused(tmp_path, content, "--format=onnx", codes=(3,), lines=1, names=["not an ONNX model", word])
+
+
 def test_12_garbage_after_the_model(tmp_path):
     for garbage in (b"\x00" * 10, b"\xff" * 40, b"PK\x03\x04", b"</html>"):
         expect_damaged(tmp_path, GOOD + garbage)
