@@ -15,6 +15,13 @@ static bool operands(struct tflite_import *im, const struct tflite_node *n, stru
         return tflite_same_element(im, n, 2) && compose_broadcast(im->c, v, 2);
 }
 
+/* Returns what the operator's row says of two values. */
+static struct value *combined(struct tflite_import *im, const struct tflite_node *n,
+                              struct value *v[2])
+{
+        return compose_binary(im->c, (enum opcode)tflite_variant(n), v[0], v[1]);
+}
+
 /* Returns whether all of x, y and the result are quantized. */
 static bool all_quantized(const struct tflite_node *n)
 {
@@ -79,7 +86,7 @@ static bool add_powers(struct tflite_import *im, const struct tflite_node *n, st
         struct value *x[2];
         for (int i = 0; i < 2; i++)
                 x[i] = compose_shifted(c, compose_cast(c, v[i], E_I32), right[i]);
-        struct value *sum = compose_binary(c, (enum opcode)tflite_variant(n), x[0], x[1]);
+        struct value *sum = combined(im, n, x);
         sum = sum ? clamp(c, sum, INT16_MIN, INT16_MAX) : NULL;
         *y = compose_bounded(c, sum, low, high, E_I16);
         return true;
@@ -103,7 +110,7 @@ static struct value *add_quantized(struct tflite_import *im, const struct tflite
                 x[i] = compose_with(im->c, OP_shl, centered(im, n->inputs[i], v[i]), left);
                 x[i] = scaled(im, x[i], compose_multiplier_of((double)scale[i] / most));
         }
-        y = compose_binary(im->c, (enum opcode)tflite_variant(n), x[0], x[1]);
+        y = combined(im, n, x);
         return result(im, n, y, most / ((double)(1 << left) * (double)scale[2]), fused);
 }
 
@@ -122,9 +129,7 @@ bool tflite_import_add(struct tflite_import *im, struct tflite_node *n)
         else if (element_info[value_element(v[0])].bytes < 4)
                 return tflite_no_element(im, n, 0);
         else
-                y = tflite_activated(
-                        im, compose_binary(im->c, (enum opcode)tflite_variant(n), v[0], v[1]),
-                        fused);
+                y = tflite_activated(im, combined(im, n, v), fused);
         return tflite_output(im, n, 0, y);
 }
 
@@ -188,8 +193,7 @@ bool tflite_import_extreme(struct tflite_import *im, struct tflite_node *n)
                 return false;
         if (!alike(n))
                 return tflite_unsupported(im, "operands of different scales");
-        return tflite_output(im, n, 0,
-                             compose_binary(im->c, (enum opcode)tflite_variant(n), v[0], v[1]));
+        return tflite_output(im, n, 0, combined(im, n, v));
 }
 
 /* Compares integers of different scales as the numbers that both stand for, less 8 bits. */
@@ -217,8 +221,7 @@ bool tflite_import_compare(struct tflite_import *im, struct tflite_node *n)
         if (tflite_is_quantized(n->inputs[0]) && tflite_is_quantized(n->inputs[1]) &&
             !rescaled(im, n, v))
                 return false;
-        return tflite_output(im, n, 0,
-                             compose_binary(im->c, (enum opcode)tflite_variant(n), v[0], v[1]));
+        return tflite_output(im, n, 0, combined(im, n, v));
 }
 
 bool tflite_import_logical(struct tflite_import *im, struct tflite_node *n)
@@ -228,8 +231,7 @@ bool tflite_import_logical(struct tflite_import *im, struct tflite_node *n)
                 return false;
         if (value_element(v[0]) != E_BOOL)
                 return tflite_no_element(im, n, 0);
-        return tflite_output(im, n, 0,
-                             compose_binary(im->c, (enum opcode)tflite_variant(n), v[0], v[1]));
+        return tflite_output(im, n, 0, combined(im, n, v));
 }
 
 bool tflite_import_squared_difference(struct tflite_import *im, struct tflite_node *n)

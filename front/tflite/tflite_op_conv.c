@@ -154,6 +154,16 @@ static bool conv_new(struct tflite_import *im, struct tflite_node *n, struct sum
         return tflite_want_rank(im, n, 0, 4) && tflite_want_rank(im, n, 1, 4);
 }
 
+/* Makes the result, by weights with their dimensions in the order perm. */
+static bool convolved(struct tflite_import *im, struct tflite_node *n, struct sums *s,
+                      const int64_t *perm)
+{
+        s->image = tflite_to_front(im, s->x->value);
+        s->weights = tflite_permuted(im, s->w->value, perm);
+        struct value *y = result_of(im, s);
+        return tflite_output(im, n, 0, y ? tflite_to_back(im, y) : NULL);
+}
+
 bool tflite_import_conv(struct tflite_import *im, struct tflite_node *n)
 {
         const struct tflite_Conv2DOptions *o = TFLITE_OPTIONS(n, Conv2DOptions);
@@ -167,10 +177,7 @@ bool tflite_import_conv(struct tflite_import *im, struct tflite_node *n)
                                       (long long)value_extent(s.x->value, 3), (long long)channels);
         s.groups = value_extent(s.x->value, 3) / channels;
         s.fused = o->fused;
-        s.image = tflite_to_front(im, s.x->value);
-        s.weights = tflite_permuted(im, s.w->value, (const int64_t[]){ 0, 3, 1, 2 });
-        struct value *y = result_of(im, &s);
-        return tflite_output(im, n, 0, y ? tflite_to_back(im, y) : NULL);
+        return convolved(im, n, &s, (const int64_t[]){ 0, 3, 1, 2 });
 }
 
 bool tflite_import_depthwise(struct tflite_import *im, struct tflite_node *n)
@@ -187,10 +194,7 @@ bool tflite_import_depthwise(struct tflite_import *im, struct tflite_node *n)
                                       compose_text(im->c, s.w->value->type), (long long)channels);
         s.groups = channels;
         s.fused = o->fused;
-        s.image = tflite_to_front(im, s.x->value);
-        s.weights = tflite_permuted(im, s.w->value, (const int64_t[]){ 3, 0, 1, 2 });
-        struct value *y = result_of(im, &s);
-        return tflite_output(im, n, 0, y ? tflite_to_back(im, y) : NULL);
+        return convolved(im, n, &s, (const int64_t[]){ 3, 0, 1, 2 });
 }
 
 bool tflite_import_fully_connected(struct tflite_import *im, struct tflite_node *n)
