@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A pool takes from a sliding window the largest element, the mean or the p-norm. */
+#include "front/compose/compose_fixed.h"
 #include "front/compose/compose_window.h"
 
 #include <float.h>
@@ -176,10 +177,34 @@ struct value *compose_average_pool(struct compose *c, struct value *x, struct co
         return compose_cast(c, divide(c, sum, divisor), e);
 }
 
-struct value *compose_average_pool_integer(struct compose *c, struct value *x,
-                                           struct compose_pool *pool)
+/* Divides sums by a number, halves away from 0: by a multiplier slightly larger than its
+ * reciprocal, so that halves, of either sign, are moved away from 0, and nothing else is. Returns
+ * false where a multiplier is too short for that. */
+static bool divided(struct compose *c, struct value *sum, double number, int64_t low, int64_t high,
+                    enum element to, struct value **y)
 {
+        const int64_t n = (int64_t)number, most = (int64_t)1 << 30;
+        struct compose_multiplier m = { 0 };
+        if (n < 2 || n >= most >> 8 * element_info[to].bytes)
+                return false;
+        while (INT64_C(2) << -m.shift < n)
+                m.shift--;
+        m.m = (int32_t)((INT64_C(1) << (31 - m.shift)) / n + 1);
+        *y = compose_rescale(c, sum,
+                             &(struct compose_rescale){ .by = { &m, 1, 0 },
+                                                        .low = low,
+                                                        .high = high,
+                                                        .to = to,
+                                                        .once = true });
+        return true;
+}
+
+struct value *compose_average_pool_integer(struct compose *c, struct value *x,
+                                           struct compose_pool *pool, int64_t low, int64_t high)
+{
+        const enum element to = value_element(x);
         double everywhere;
+        struct value *y;
 
         if (!pool_place(c, x, pool))
                 return NULL;
@@ -188,13 +213,15 @@ struct value *compose_average_pool_integer(struct compose *c, struct value *x,
         if (!sum)
                 return NULL;
         struct value *divisor = pool_divisor(c, pool, x, sum, &everywhere);
+        if (!divisor && divided(c, sum, everywhere, low, high, to, &y))
+                return y;
         if (!divisor)
                 divisor = build_like(c->b, sum, everywhere);
         /* The division rounds toward 0, from half the divisor further away. */
         struct value *half = compose_with(c, OP_div, divisor, 2);
         struct value *below = compose_unary(c, OP_neg, half);
         half = compose_select(c, compose_with(c, OP_gt, sum, 0), half, below);
-        return divide(c, add(c, sum, half), divisor);
+        return compose_bounded(c, divide(c, add(c, sum, half), divisor), low, high, to);
 }
 
 struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose_pool *pool,

@@ -1,20 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Fixed-point arithmetic of tensors. Of a product x * m * 2^(shift - 31) with a shift to the right
- * of e = -shift bits, two roundings are one shift:
- *
- *      ((x * m + 2^30 >> 31) + 2^(e - 1) - negative) >> e, where `negative` is 1 where what is in
- *      brackets is less than 0
- *      == (x * m + 2^30 + (2^(e - 1) - negative) * 2^31) >> (31 + e)
- *
- * Where results below the zero point are cut off (a ReLU), `negative` changes none, so all is what
- * the operation requantize computes. */
+/* Fixed-point arithmetic of tensors. Products of sums of 32 bits are the operation rescale, which
+ * passes turn into what a machine does fast; those of 64 bits are ordinary operations. */
 #include "front/compose/compose_fixed.h"
 
 #include "front/compose/compose_arithmetic.h"
 
-enum { SUM_BITS = 31 };
-
-/* Returns i64 numbers, one for each multiplier, spread over x. */
+/* Returns numbers, one for each multiplier, spread over x. */
 static struct value *spread(struct compose *c, const struct compose_multipliers *by,
                             int64_t (*number)(const struct compose_multiplier *), enum element e,
                             const struct type *to)
@@ -37,20 +28,6 @@ static int64_t right_shift(const struct compose_multiplier *m)
 {
         return m->shift < 0 ? -m->shift : 0;
 }
-/* Where a product is rounded once, the whole shift, and half of what it divides by. */
-static int64_t once_shift(const struct compose_multiplier *m) { return SUM_BITS - m->shift; }
-static int64_t once_half(const struct compose_multiplier *m)
-{
-        return INT64_C(1) << (SUM_BITS - m->shift - 1);
-}
-/* Returns half of what the right shift divides by, or 0. */
-static int64_t half(const struct compose_multiplier *m)
-{
-        return m->shift < 0 ? INT64_C(1) << (-m->shift - 1) : 0;
-}
-/* Returns 1 where a right shift rounds halves away from 0. */
-static int64_t rounds(const struct compose_multiplier *m) { return m->shift < 0; }
-
 static bool any(const struct compose_multipliers *by,
                 int64_t (*number)(const struct compose_multiplier *))
 {
@@ -58,14 +35,6 @@ static bool any(const struct compose_multipliers *by,
                 if (number(&by->m[i]))
                         return true;
         return false;
-}
-
-static bool all_alike(const struct compose_multipliers *by)
-{
-        for (int64_t i = 1; i < by->count; i++)
-                if (by->m[i].shift != by->m[0].shift)
-                        return false;
-        return true;
 }
 
 static struct value *shifted_left(struct compose *c, struct value *x,
@@ -76,52 +45,11 @@ static struct value *shifted_left(struct compose *c, struct value *x,
         return compose_binary(c, OP_shl, x, spread(c, by, left_shift, E_I32, x->type));
 }
 
-/* Returns x * m as i64, where `bound` says that negative results need not be exact. */
-static struct value *product(struct compose *c, struct value *x,
-                             const struct compose_multipliers *by, bool bound)
-{
-        if (!x || !(x = shifted_left(c, x, by)))
-                return NULL;
-        const struct type *t = x->type;
-        struct value *m = spread(c, by, factor, E_I64, t);
-        struct value *high = mul(c, compose_cast(c, x, E_I64), m);
-        high = compose_with(c, OP_shr, plus(c, high, (double)(1 << 30)), SUM_BITS);
-        if (!any(by, right_shift))
-                return high;
-        struct value *y = add(c, high, spread(c, by, half, E_I64, t));
-        if (!bound) {
-                struct value *negative = compose_with(c, OP_shr, high, 63);
-                if (!all_alike(by)) /* Those without a shift are not rounded again. */
-                        negative = mul(c, negative, spread(c, by, rounds, E_I64, t));
-                y = add(c, y, negative);
-        }
-        return compose_binary(c, OP_shr, y, spread(c, by, right_shift, E_I64, t));
-}
-
 struct value *compose_bounded(struct compose *c, struct value *x, int64_t low, int64_t high,
                               enum element to)
 {
         x = compose_with(c, OP_max, x, (double)low);
         return compose_cast(c, compose_with(c, OP_min, x, (double)high), to);
-}
-
-/* Returns what the operation requantize makes of x by one shift for all. */
-static struct value *requantized(struct compose *c, struct value *x,
-                                 const struct compose_rescale *r, int64_t shift, int64_t rounding)
-{
-        const struct type *t = x->type;
-        struct attr *attrs = attrs_new(c->m, OP_requantize);
-        attr_set(attrs, OP_requantize, "shift", shift);
-        attr_set(attrs, OP_requantize, "low", r->low);
-        attr_set(attrs, OP_requantize, "high", r->high);
-        attr_set(attrs, OP_requantize, "to", r->to);
-        struct value *m = spread(c, &r->by, factor, E_I32, t);
-        struct value *b = compose_spread(
-                c, compose_integer(c, E_I64, rounding + r->zero * (INT64_C(1) << shift)), t, NULL);
-        struct value *even = compose_spread(c, compose_integer(c, E_I32, 0), t, NULL);
-        return m && b && even ? value_build(c->b, OP_requantize,
-                                            (struct value *[]){ x, m, b, even }, 4, attrs, NULL)
-                              : NULL;
 }
 
 /* Adds the zero point, and bounds the sum. */
@@ -132,56 +60,51 @@ static struct value *placed(struct compose *c, struct value *y, const struct com
         return compose_bounded(c, y, r->low, r->high, r->to);
 }
 
-/* Can one shift of all, by `shift` bits, be what requantize computes? A zero point of 9 bits has
- * room in 63 bits beside it. */
-static bool has_one_shift(const struct compose_rescale *r, int64_t shift)
+static int64_t whole_shift(const struct compose_multiplier *m) { return 31 - m->shift; }
+static int64_t whole_half(const struct compose_multiplier *m)
 {
-        enum { SHIFT_MOST = 53 };
-        return all_alike(&r->by) && element_info[r->to].bytes == 1 && r->zero >= INT8_MIN &&
-               r->zero <= UINT8_MAX && shift > 0 && shift <= SHIFT_MOST;
+        return INT64_C(1) << (30 - m->shift);
 }
 
-static struct value *rescaled_once(struct compose *c, struct value *x,
+/* Rounds a product once by shifts of less than 31 bits, too: x, shifted left, need not fit into 32
+ * bits. */
+static struct value *rescaled_wide(struct compose *c, struct value *x,
                                    const struct compose_rescale *r)
 {
-        const struct compose_multiplier *m = r->by.m;
         const struct type *t = x->type;
-        if (has_one_shift(r, once_shift(m)))
-                return requantized(c, x, r, once_shift(m), once_half(m));
-        struct value *y = spread(c, &r->by, factor, E_I64, t);
-        y = mul(c, compose_cast(c, x, E_I64), y);
-        y = add(c, y, spread(c, &r->by, once_half, E_I64, t));
-        y = compose_binary(c, OP_shr, y, spread(c, &r->by, once_shift, E_I64, t));
+        struct value *m = spread(c, &r->by, factor, E_I64, t);
+        struct value *y = mul(c, compose_cast(c, x, E_I64), m);
+        y = add(c, y, spread(c, &r->by, whole_half, E_I64, t));
+        y = compose_binary(c, OP_shr, y, spread(c, &r->by, whole_shift, E_I64, t));
         return placed(c, y, r);
 }
 
 struct value *compose_rescale(struct compose *c, struct value *x, const struct compose_rescale *r)
 {
-        const bool bound = r->low >= r->zero;
-        if (!x)
+        if (x && r->once && any(&r->by, left_shift))
+                return rescaled_wide(c, x, r);
+        if (!x || !(x = shifted_left(c, x, &r->by)))
                 return NULL;
-        if (r->once)
-                return rescaled_once(c, x, r);
-        if (!(x = shifted_left(c, x, &r->by)))
-                return NULL;
-        const int64_t right = right_shift(r->by.m), shift = SUM_BITS + right;
-        if ((bound || !any(&r->by, right_shift)) && has_one_shift(r, shift))
-                return requantized(c, x, r, shift,
-                                   (INT64_C(1) << (SUM_BITS - 1)) +
-                                           (right ? INT64_C(1) << (shift - 1) : 0));
-        struct compose_multiplier *rest = arena_array(c->arena, (size_t)r->by.count, sizeof *rest);
-        for (int64_t i = 0; i < r->by.count; i++)
-                rest[i] =
-                        (struct compose_multiplier){ r->by.m[i].m,
-                                                     r->by.m[i].shift < 0 ? r->by.m[i].shift : 0 };
-        const struct compose_multipliers by = { rest, r->by.count, r->by.axis };
-        return placed(c, product(c, x, &by, bound), r);
+        struct value *m = spread(c, &r->by, factor, E_I32, x->type),
+                     *e = spread(c, &r->by, right_shift, E_I32, x->type);
+        struct attr *attrs = attrs_new(c->m, OP_rescale);
+        attr_set(attrs, OP_rescale, "once", r->once);
+        attr_set(attrs, OP_rescale, "zero", r->zero);
+        attr_set(attrs, OP_rescale, "low", r->low);
+        attr_set(attrs, OP_rescale, "high", r->high);
+        attr_set(attrs, OP_rescale, "to", r->to);
+        return m && e ? value_build(c->b, OP_rescale, (struct value *[]){ x, m, e }, 3, attrs, NULL)
+                      : NULL;
 }
 
 struct value *compose_scaled(struct compose *c, struct value *x,
                              const struct compose_multipliers *by)
 {
-        return compose_cast(c, product(c, x, by, false), E_I32);
+        return compose_rescale(c, x,
+                               &(struct compose_rescale){ .by = *by,
+                                                          .low = INT32_MIN,
+                                                          .high = INT32_MAX,
+                                                          .to = E_I32 });
 }
 
 /* A multiplier of 15 bits, and the shift of its product. */

@@ -112,9 +112,10 @@ struct value *compose_max_pool(struct compose *c, struct value *x, struct compos
 struct value *compose_max_pool_masked(struct compose *c, struct value *x, struct value *mask,
                                       struct compose_pool *pool);
 struct value *compose_average_pool(struct compose *c, struct value *x, struct compose_pool *pool);
-/* Returns the mean of integers of at most 16 bits as i32, rounded, halves away from 0. */
+/* Returns the mean of integers of at most 16 bits, rounded, halves away from 0, and bounded. */
 struct value *compose_average_pool_integer(struct compose *c, struct value *x,
-                                           struct compose_pool *pool);
+                                           struct compose_pool *pool, int64_t low,
+                                           int64_t high);
 /* Returns the p-norm of each window's elements. */
 struct value *compose_lp_pool(struct compose *c, struct value *x, struct compose_pool *pool,
                               int64_t p);

@@ -121,6 +121,7 @@ struct tflite_row {
         int options;                    /* It is an enum tflite_options. */
         bool (*import)(struct tflite_import *im, struct tflite_node *n);
         int variant;                    /* It tells the importer which operator it is. */
+        bool each;                      /* The operator is element by element. */
 };
 /* Sets *rows to the table, for --help-ops too, and returns how many there are. */
 int tflite_rows(const struct tflite_row **rows);

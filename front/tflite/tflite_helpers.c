@@ -24,6 +24,50 @@ bool tflite_output(struct tflite_import *im, struct tflite_node *n, int i, struc
         return true;
 }
 
+/* Was v made by tflite_to_back of an image? */
+static bool is_moved(const struct value *v)
+{
+        static const int64_t back[] = { 0, 2, 3, 1 };
+        return op_is(v, OP_transpose) && value_rank(v) == 4 &&
+               !memcmp(op_ints(v->op, "perm", NULL), back, sizeof back);
+}
+
+/* Finds operands with channels in front; a constant may be moved, or has one element. Returns false
+ * where that is none of them, or not possible. */
+static bool find_front(struct tflite_import *im, const struct tflite_node *n, struct value **front)
+{
+        bool any = false;
+        for (int i = 0; i < n->input_count; i++) {
+                struct value *v = tflite_input(n, i);
+                if (!v || !type_is_static(v->type))
+                        return false;
+                any |= is_moved(v);
+                front[i] = v;
+                if (is_moved(v) || (value_is_constant(v) && value_rank(v) == 4))
+                        front[i] = tflite_to_front(im, v);
+                else if (!value_is_constant(v) || type_elements(v->type) != 1)
+                        return false;
+        }
+        return any;
+}
+
+bool tflite_import_row(struct tflite_import *im, struct tflite_node *n)
+{
+        enum { EACH_MOST = 2 };
+        struct value *front[EACH_MOST], *kept[EACH_MOST];
+        if (!n->row->each || n->input_count > EACH_MOST || !find_front(im, n, front))
+                return n->row->import(im, n);
+        for (int i = 0; i < n->input_count; i++)
+                kept[i] = n->inputs[i]->value;
+        for (int i = 0; i < n->input_count; i++)
+                n->inputs[i]->value = front[i];
+        const bool done = n->row->import(im, n);
+        for (int i = 0; i < n->input_count; i++)
+                n->inputs[i]->value = kept[i];
+        struct value **y = &n->outputs[0]->value;
+        return done && *y && (*y = tflite_to_back(im, *y));
+}
+
 bool tflite_ints(struct tflite_import *im, const struct tflite_node *n, int i, int64_t *ints,
                  int room, int *count)
 {

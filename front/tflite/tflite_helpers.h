@@ -50,6 +50,9 @@ static inline struct value *tflite_to_back(struct tflite_import *im, struct valu
 {
         return compose_move_channels(im->c, x, false);
 }
+/* Calls the row's importer. Where it is element by element and reads images that have their
+ * channels moved behind, it gets them as they were before, and what it makes is moved. */
+bool tflite_import_row(struct tflite_import *im, struct tflite_node *n);
 /* Checks that operand i has the rank. */
 bool tflite_want_rank(struct tflite_import *im, const struct tflite_node *n, int i, int rank);
 /* Sets the window's auto_pad from a number of the enum Padding, and strides and dilations of two

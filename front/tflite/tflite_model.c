@@ -454,7 +454,7 @@ static bool import_node(struct tflite_import *im, int number)
                 return false;
         const int listed = im->unsupported_count, errors = im->diag->errors;
         im->b.location = n.outputs[0]->safe;
-        const bool ok = !ready || n.row->import(im, &n);
+        const bool ok = !ready || tflite_import_row(im, &n);
         im->b.location = NULL;
         im->node = NULL;
         return ok || im->unsupported_count > listed || (im->diag->errors == errors && listed);

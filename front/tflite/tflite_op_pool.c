@@ -40,8 +40,10 @@ bool tflite_import_average_pool(struct tflite_import *im, struct tflite_node *n)
                 y = x ? compose_average_pool(im->c, x, &pool) : NULL;
                 y = tflite_activated(im, y, fused);
         } else if (tflite_is_quantized(n->inputs[0])) {
-                y = x ? compose_average_pool_integer(im->c, x, &pool) : NULL;
-                y = confined(im, n, y, fused);
+                int64_t low, high;
+                if (!x || !tflite_range(im, n->outputs[0], fused, &low, &high))
+                        return false;
+                y = compose_average_pool_integer(im->c, x, &pool, low, high);
         } else {
                 return tflite_no_element(im, n, 0);
         }

@@ -34,11 +34,13 @@ const struct flat_info *tflite_options_info(int option)
 
 static const struct tflite_row rows[] = {
 #define TFLITE_OP(code, name, in_min, in_max, out_max, options, importer, variant)                 \
-        { code, #name, in_min, in_max, out_max, 0, TFLITE_OPTIONS_##options, importer, variant },
+        { code, #name, in_min, in_max, out_max, 0, TFLITE_OPTIONS_##options, importer, variant, 0 },
+#define TFLITE_EACH(code, name, in_min, in_max, out_max, options, importer, variant)               \
+        { code, #name, in_min, in_max, out_max, 0, TFLITE_OPTIONS_##options, importer, variant, 1 },
 #define TFLITE_OP_ABSENT(code, name, in_min, in_max, absent, out_max, options, importer, variant)  \
         {                                                                                          \
                 code,     #name,  in_min, in_max, out_max, absent, TFLITE_OPTIONS_##options,       \
-                importer, variant                                                                  \
+                importer, variant, 0                                                               \
         },
 #include "front/tflite/tflite_ops.def"
 };

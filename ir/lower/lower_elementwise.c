@@ -43,14 +43,19 @@ static struct loop_expr *high_word(struct emit *e, const struct op *op,
                          operands);
 }
 
-/* Returns x between bounds, as the result's element. */
-static struct loop_expr *bounded(struct emit *e, const struct op *op, struct loop_expr *x,
-                                 int64_t low, int64_t high)
+/* Returns x between the operation's bounds and those of the result's element, as that. */
+static struct loop_expr *bounded(struct emit *e, const struct op *op, int result,
+                                 struct loop_expr *x)
 {
         const enum element wide = x->type.element;
-        x = emit_op(e, LOOP_MAX, x, emit_number(e, wide, low));
-        x = emit_op(e, LOOP_MIN, x, emit_number(e, wide, high));
-        return loop_cast(e->arena, op->results[0].type->element, x);
+        const enum element to = op->results[result].type->element;
+        const int64_t values = INT64_C(1) << 8 * element_info[to].bytes,
+                      least = element_info[to].class == CLASS_SINT ? -values / 2 : 0,
+                      largest = least + values - 1, low = op_int(op, "low"),
+                      high = op_int(op, "high");
+        x = emit_op(e, LOOP_MAX, x, emit_number(e, wide, low < least ? least : low));
+        x = emit_op(e, LOOP_MIN, x, emit_number(e, wide, high > largest ? largest : high));
+        return loop_cast(e->arena, to, x);
 }
 
 /* A number that was shifted by 32 or more fits into i32, whose bounds are cheaper on small
@@ -60,19 +65,14 @@ struct loop_expr *element_requantize(struct emit *e, const struct op *op, int re
 {
         enum { HALF = 32 };
         double never;
-        const struct element_info *to = &element_info[op->results[result].type->element];
-        int64_t shift = op_int(op, "shift"), values = INT64_C(1) << 8 * to->bytes,
-                least = to->class == CLASS_SINT ? -values / 2 : 0, largest = least + values - 1,
-                low = op_int(op, "low"), high = op_int(op, "high");
-        low = low < least ? least : low;
-        high = high > largest ? largest : high;
+        const int64_t shift = op_int(op, "shift");
         const bool halves = !value_is_splat(op_operand(op, 3), &never) || never != 0,
                    raised = op_operand(op, 2)->type->element == E_I32;
         if (raised && !halves && shift >= HALF) {
                 struct loop_expr *x = high_word(e, op, index);
                 if (shift > HALF)
                         x = emit_op(e, LOOP_SHR, x, emit_number(e, E_I32, shift - HALF));
-                return bounded(e, op, x, low, high);
+                return bounded(e, op, result, x);
         }
         struct loop_expr *x = emit_as(e, E_I64, op_operand(op, 0), index);
         struct loop_expr *m = emit_as(e, E_I64, op_operand(op, 1), index);
@@ -88,7 +88,59 @@ struct loop_expr *element_requantize(struct emit *e, const struct op *op, int re
                 x = emit_op(e, LOOP_ADD, x, emit_op(e, LOOP_MUL, odd, even));
         }
         x = emit_op(e, LOOP_SHR, x, emit_number(e, E_I64, shift));
-        return bounded(e, op, loop_cast(e->arena, shift >= HALF ? E_I32 : E_I64, x), low, high);
+        return bounded(e, op, result, loop_cast(e->arena, shift >= HALF ? E_I32 : E_I64, x));
+}
+
+/* Returns the exponent of a rescale, one number of i64 where it is known. */
+static struct loop_expr *exponent(struct emit *e, const struct op *op,
+                                  struct loop_expr *const *index, int64_t *known)
+{
+        enum { MODULO = 32 };
+        double number;
+        *known = -1;
+        if (value_is_splat(op_operand(op, 2), &number)) {
+                *known = (int64_t)number & (MODULO - 1);
+                return emit_number(e, E_I64, *known);
+        }
+        return emit_let(e, "exponent",
+                        emit_op_int(e, LOOP_AND, emit_as(e, E_I64, op_operand(op, 2), index),
+                                    MODULO - 1));
+}
+
+/* A negative number is moved by one where it is rounded again, unless results at most as large as
+ * those of 0 are bounded anyway. */
+struct loop_expr *element_rescale(struct emit *e, const struct op *op, int result,
+                                  struct loop_expr *const *index)
+{
+        enum { LOW = 31, SIGN = 63 };
+        int64_t known;
+        const int64_t zero = op_int(op, "zero");
+        struct loop_expr *by = exponent(e, op, index, &known),
+                         *x = emit_op(e, LOOP_MUL, emit_as(e, E_I64, op_operand(op, 0), index),
+                                      emit_as(e, E_I64, op_operand(op, 1), index));
+        if (op_int(op, "once")) {
+                struct loop_expr *half = emit_number(e, E_I64, INT64_C(1) << (LOW - 1));
+                half = emit_op(e, LOOP_SHL, half, by);
+                x = emit_op(e, LOOP_SHR, emit_op(e, LOOP_ADD, x, half),
+                            emit_op_int(e, LOOP_ADD, by, LOW));
+        } else {
+                x = emit_op_int(e, LOOP_ADD, x, INT64_C(1) << (LOW - 1));
+                x = emit_op_int(e, LOOP_SHR, x, LOW);
+                if (known && op_int(op, "low") < zero) {
+                        x = emit_let(e, "scaled", x);
+                        struct loop_expr *less = emit_op_int(e, LOOP_SHR, x, SIGN);
+                        if (known < 0)
+                                less = emit_op(e, LOOP_MUL, less, emit_op_int(e, LOOP_MIN, by, 1));
+                        x = emit_op(e, LOOP_ADD, x, less);
+                }
+                struct loop_expr *half = emit_op_int(
+                        e, LOOP_SHR, emit_op(e, LOOP_SHL, emit_number(e, E_I64, 1), by), 1);
+                if (known)
+                        x = emit_op(e, LOOP_SHR, emit_op(e, LOOP_ADD, x, half), by);
+        }
+        if (zero)
+                x = emit_op_int(e, LOOP_ADD, x, zero);
+        return bounded(e, op, result, x);
 }
 
 struct loop_expr *element_bitcast(struct emit *e, const struct op *op, int result,

@@ -385,6 +385,27 @@ bool type_requantize(struct module *m, struct op *op, struct diag *diag)
         return rule_result(m, op, 0, type_with_element(m, x, to), diag);
 }
 
+bool type_rescale(struct module *m, struct op *op, struct diag *diag)
+{
+        const struct type *x = operand_type(op, 0);
+        const enum element to = (enum element)op_int(op, "to");
+        const int64_t zero = op_int(op, "zero"), low = op_int(op, "low"),
+                      high = op_int(op, "high");
+        if (!element_is_integer(to) || element_info[to].bytes > 4)
+                return rule_fail(op, diag, "to is %s, want integers of 8 to 32 bits",
+                                 element_info[to].text);
+        if (low > high || low < INT32_MIN || high > UINT32_MAX || zero < INT32_MIN ||
+            zero > INT32_MAX)
+                return rule_fail(op, diag,
+                                 "zero is %lld, low is %lld and high is %lld, want 32 bits",
+                                 (long long)zero, (long long)low, (long long)high);
+        if (x->element != E_I32)
+                return rule_fail(op, diag, "operand x is %s, want integers of i32",
+                                 rule_type(m, x));
+        return equal_operands(m, op, 0, diag) &&
+               rule_result(m, op, 0, type_with_element(m, x, to), diag);
+}
+
 bool type_bitcast(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0);

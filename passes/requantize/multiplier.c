@@ -28,6 +28,8 @@
 
 int formula_at(const struct formula *f, int64_t s)
 {
+        if (f->is_fixed)
+                return (int)fixed_at(&f->fixed, s + f->bias);
         float x = (float)(int32_t)(s + f->bias);
         for (int i = 0; i < f->count; i++) {
                 float c = f->steps[i].number;
@@ -47,7 +49,7 @@ int formula_at(const struct formula *f, int64_t s)
 /* Finds slope * s + offset: the formula without its rounding and bounds. */
 static void formula_line(const struct formula *f, double *slope, double *offset)
 {
-        *slope = 1;
+        *slope = f->is_fixed ? fixed_slope(&f->fixed) : 1;
         *offset = 0;
         for (int i = 0; i < f->count; i++) {
                 double c = (double)f->steps[i].number;
@@ -127,18 +129,35 @@ void thresholds_of(const struct formula *f, int64_t low, int64_t high, struct th
         }
 }
 
+void thresholds_part(struct thresholds *t, int64_t low, int64_t high)
+{
+        int kept = 0, before = 0;
+        for (int i = 0; i < t->count; i++)
+                if (t->least[i] <= low)
+                        before++;
+                else if (t->least[i] <= high)
+                        t->least[kept++] = t->least[i];
+        t->first += before;
+        t->count = kept;
+        t->low = low;
+        t->high = high;
+}
+
 /* ---- multipliers ---- */
 
 /* Products are less than 2^FAR, and so is b: neither sums nor differences of two overflow. */
 enum { FAR = 61 };
 
 /* The ranges hold the numbers that b may be, and those that b + even may be where each output has
- * an `even` of its own: even values have their thresholds there. There are none where low >
- * high. */
+ * an `even` of its own: even values, or negative numbers, have their thresholds there. There are
+ * none where low > high. */
 enum { PARTS = 2 };
 struct room { int64_t low[PARTS], high[PARTS]; };
 
-static int part_of(int64_t value, const struct form *form) { return form->each && value % 2 == 0; }
+static int part_of(int64_t value, int64_t s, const struct form *form)
+{
+        return form->each && (form->by_sign ? s < form->origin : value % 2 == 0);
+}
 
 /* Returns the b with which s is the first sum that becomes `value`. */
 static int64_t bound_of(int64_t value, int64_t s, int64_t m, const struct form *form)
@@ -150,14 +169,30 @@ static int64_t bound_of(int64_t value, int64_t s, int64_t m, const struct form *
 static void at_least(struct room *room, int64_t value, int64_t s, int64_t m,
                      const struct form *form)
 {
-        int64_t b = bound_of(value, s, m, form), *low = &room->low[part_of(value, form)];
+        int64_t b = bound_of(value, s, m, form), *low = &room->low[part_of(value, s, form)];
         *low = b > *low ? b : *low;
 }
 
 static void below(struct room *room, int64_t value, int64_t s, int64_t m, const struct form *form)
 {
-        int64_t b = bound_of(value, s, m, form) - 1, *high = &room->high[part_of(value, form)];
+        int64_t b = bound_of(value, s, m, form) - 1, *high = &room->high[part_of(value, s, form)];
         *high = b < *high ? b : *high;
+}
+
+/* Holds the value at both sides of the origin. */
+static void around_origin(struct room *room, const struct thresholds *t, int64_t m,
+                          const struct form *form)
+{
+        int64_t value[2] = { t->first, t->first };
+        if (form->origin <= t->low || form->origin > t->high)
+                return;
+        for (int i = 0; i < t->count; i++)
+                for (int k = 0; k < 2; k++)
+                        value[k] += t->least[i] <= form->origin - 1 + k;
+        if (value[0] < t->top)
+                below(room, value[0] + 1, form->origin - 1, m, form);
+        if (value[1] > t->bottom)
+                at_least(room, value[1], form->origin, m, form);
 }
 
 static struct room room_of(const struct thresholds *t, int64_t m, const struct form *form)
@@ -173,6 +208,8 @@ static struct room room_of(const struct thresholds *t, int64_t m, const struct f
                 at_least(&room, t->first, t->low, m, form);
         if (last < t->top)
                 below(&room, last + 1, t->high, m, form);
+        if (form->by_sign)
+                around_origin(&room, t, m, form);
         return room;
 }
 
@@ -260,7 +297,7 @@ bool multiplier_find(const struct thresholds *t, const struct form *form, struct
                 room.low[0] = clamped(room.low[0], room.low[1] - even, INT64_MAX);
                 room.high[0] = clamped(room.high[0], INT64_MIN, room.high[1] - even);
         }
-        if (llabs(even) > even_most(form->shift))
+        if (llabs(even) > (form->by_sign ? INT32_MAX : even_most(form->shift)))
                 return false;
         int64_t b = room.low[0] + (room.high[0] - room.low[0]) / 2;
         *found = (struct multiplier){ (int32_t)(t->falls ? -m : m), (int32_t)even, b };
@@ -284,7 +321,7 @@ static int64_t middle_of(const struct thresholds *t, int64_t m, const struct for
         size_t count = 0;
         for (int i = 0; i < t->count; i++) {
                 int64_t value = t->first + 1 + i;
-                if (part_of(value, form) != part)
+                if (part_of(value, t->least[i], form) != part)
                         continue;
                 ends[count++] = bound_of(value, t->least[i], m, form);
                 ends[count++] = bound_of(value, t->least[i] - 1, m, form) - 1;
@@ -298,7 +335,7 @@ static int64_t least_by(const struct thresholds *t, int64_t value, const struct 
                         const struct form *form)
 {
         int64_t product = value * (INT64_C(1) << form->shift) - by->b -
-                          (part_of(value, form) ? by->even : 0);
+                          (part_of(value, 0, form) ? by->even : 0);
         if (!by->m)
                 return product > 0 ? t->high + 1 : t->low;
         return clamped(product / by->m + (product % by->m > 0), t->low, t->high + 1);
@@ -344,12 +381,12 @@ enum { HIGH = 32 };
  * is then. Summands step over what high words leave between them: neighbours differ by m, and those
  * of another high word fall in between. */
 static int64_t split_high(const struct thresholds *t, int64_t low, int64_t high, int64_t m,
-                          struct high_multiplier *found)
+                          bool exact, struct high_multiplier *found)
 {
-        enum { TRIES = 1 << 12 };
+        enum { TRIES = 1 << 12, MORE = 1 << 20 };
         const int64_t middle = low + (high - low) / 2, around = middle >> HIGH;
         int64_t best = 0, least = INT64_MAX;
-        for (int64_t n = 0; n < TRIES && least; n++) {
+        for (int64_t n = 0; n < (exact ? MORE : TRIES) && least; n++) {
                 const int64_t word = around + (n % 2 ? -(n + 1) / 2 : n / 2),
                               rest = middle - word * (INT64_C(1) << HIGH),
                               summand = m ? (int64_t)rint((double)rest / (double)m) : 0,
@@ -366,8 +403,8 @@ static int64_t split_high(const struct thresholds *t, int64_t low, int64_t high,
         return least == INT64_MAX ? INT64_MIN : best;
 }
 
-bool multiplier_high(const struct thresholds *t, int shift, struct high_multiplier *found,
-                     int64_t *wrong)
+bool multiplier_high(const struct thresholds *t, int shift, bool exact,
+                     struct high_multiplier *found, int64_t *wrong)
 {
         enum { PRECISE = 1 << 16 };     /* A step of the summand then moves no threshold by much. */
         const struct form form = { .shift = shift };
@@ -375,12 +412,12 @@ bool multiplier_high(const struct thresholds *t, int shift, struct high_multipli
                 return false;
         struct room room;
         int64_t m = best_around(t, (int64_t)guess_of(t, shift), &form, &room);
-        if (m < PRECISE && t->count > 1)
+        if ((m < PRECISE && t->count > 1) || (exact && size_of(&room) < 0))
                 return false;
         if (size_of(&room) < 0)         /* No b is right: one in the middle is nearest. */
                 room.low[0] = room.high[0] = middle_of(t, m, &form, 0);
         struct multiplier by = { .m = (int32_t)m };
-        by.b = split_high(t, room.low[0], room.high[0], m, found);
+        by.b = split_high(t, room.low[0], room.high[0], m, exact, found);
         if (by.b == INT64_MIN)
                 return false;
         found->m = (int32_t)(t->falls ? -m : m);

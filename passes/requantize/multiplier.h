@@ -8,8 +8,10 @@
 #include <stdint.h>
 
 #include "ir/tensor/ops.h"
+#include "passes/simplify/fixed.h"
 
-/* A formula makes a byte of a whole number s: f32(s + bias), then steps in f32, each of x and its
+/* A formula makes a byte of a whole number s: in fixed-point arithmetic (simplify/fixed.h) of
+ * s + bias, with m >= 0; or f32(s + bias), then steps in f32, each of x and its
  * number, then the conversion to a byte from low to high, which saturates. Steps are OP_mul, OP_div
  * (of x by the number), OP_add, OP_sub (the number from x), OP_max, OP_min, and OP_round; their
  * numbers are finite, and divisors are not 0. So the formula is monotone, and never NaN where
@@ -18,6 +20,8 @@ enum { FORMULA_STEPS = 8 };
 struct formula_step { enum opcode code; float number; };
 struct formula {
         int64_t bias;
+        bool is_fixed;
+        struct fixed fixed;
         int count;
         struct formula_step steps[FORMULA_STEPS];
         int low, high;
@@ -40,19 +44,26 @@ struct thresholds {
                                          * 0. */
 };
 void thresholds_of(const struct formula *f, int64_t low, int64_t high, struct thresholds *t);
+/* Keeps the sums from low to high, a part of t's, which does not fall. */
+void thresholds_part(struct thresholds *t, int64_t low, int64_t high);
 
 /* The forms that are looked for, which do not overflow in 64 bits:
  *
  *     t = s * m + b                           y = t >> shift, bounded by the byte's ends
  *     t = s * m + b                           y = (t + even) >> shift where n is odd, else as above
  *     n = (t - (1 << shift - 1)) >> shift
+ *     t = s * m + b                           y = (t + even) >> shift where s + bias < 0, else as
+ *                                             above
  *
- * Halves of the first form go up, those of the second to even numbers. */
+ * Halves of the first form go up, those of the second to even numbers, those of the third away from
+ * zero. */
 struct form {
         int shift;                      /* The shift is from 1 to 48. */
         int64_t even;                   /* 0: the form is the first one. */
         bool each;                      /* Each output has an `even` of its own, which is
                                          * searched. */
+        bool by_sign;                   /* The form is the third one; `each` is set, too. */
+        int64_t origin;                 /* -bias. */
 };
 struct multiplier { int32_t m, even; int64_t b; };
 
@@ -69,14 +80,23 @@ bool multiplier_fits(const struct thresholds *t, int shift);
  * that is certain, because the room for b is a concave function of m. */
 bool multiplier_find(const struct thresholds *t, const struct form *form, struct multiplier *found);
 /* Finds numbers of the second struct, equal for every s where *wrong is 0; otherwise *wrong sums
- * become another byte, which is off by one. Returns false if there are none, or m would be too
- * small to be precise. */
-bool multiplier_high(const struct thresholds *t, int shift, struct high_multiplier *found,
-                     int64_t *wrong);
+ * become another byte, which is off by one. exact: it looks for the former longer, and for them
+ * alone. Returns false if there are none, or m would be too small to be precise. */
+bool multiplier_high(const struct thresholds *t, int shift, bool exact,
+                     struct high_multiplier *found, int64_t *wrong);
 /* Finds numbers near the formula, for a form that fits and has no `even` for all outputs. Returns
  * how many sums become another byte, which is off by one; negative: m would be too small to be
  * precise. */
 int64_t multiplier_nearest(const struct thresholds *t, const struct form *form,
                            struct multiplier *found);
+
+/* ---- floats in place of fixed-point arithmetic (line.c) ---- */
+
+/* A line makes a byte of s by y = rint(f32(s + bias - origin) * a + b), three operations of f32,
+ * bounded by the byte's ends; where s + bias - origin < 0, by `below` in place of b. */
+struct line { int64_t origin; float a, b, below; };
+/* Finds a line that equals the fixed-point formula for every s. two: `below` may differ from b.
+ * Returns false where none was found. */
+bool line_find(const struct formula *f, const struct thresholds *t, bool two, struct line *found);
 
 #endif

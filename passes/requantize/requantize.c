@@ -13,323 +13,53 @@
  * operand makes halves go to even numbers, where that makes a difference.
  *
  * It is done where it is predicted to be faster (cost/bytes.h): on small cores, which convert and
- * round slowly. */
+ * round slowly.
+ *
+ * A rescale of a sum is a monotone function, too. It becomes a requantize, with another @b where
+ * its operand is negative if that makes a difference; or, where floats are predicted to be faster,
+ * a line of floats (line.c). */
 #include <math.h>
 #include <string.h>
 
 #include "cost/bytes.h"
 #include "passes/pass.h"
-#include "passes/requantize/multiplier.h"
-#include "passes/requantize/requantize.h"
+#include "passes/requantize/sequence.h"
 #include "passes/simplify/ranges.h"
-
-enum { SUMMANDS = 4 };
-
-/* A sequence has the operations between a sum and a byte, in their order. Their numbers differ
- * along dimension `along` of the values at most; -1: along none. */
-struct sequence {
-        struct value *sum, *total;      /* sum: total without the bias, and all else that is
-                                         * constant. */
-        const struct type *type;
-        int along, step_count, summand_count, operations;
-        enum opcode codes[FORMULA_STEPS];
-        struct spread steps[FORMULA_STEPS], summands[SUMMANDS];
-        bool less[SUMMANDS];
-        int low, high;                  /* The byte is at least low and at most high. */
-};
-
-/* ---- what there is ---- */
-
-/* Returns how many consecutive numbers of t are equal where only dimensions behind d differ. */
-static int64_t stride_of(const struct type *t, int d)
-{
-        int64_t stride = 1;
-        while (++d < t->rank)
-                stride *= type_extent(t, d);
-        return stride;
-}
-
-/* Do c's numbers differ along dimension d at most, compared bit by bit? */
-static bool lies_along(const struct constant *c, int d)
-{
-        const struct type *t = c->value.type;
-        const size_t bytes = (size_t)element_info[t->element].bytes;
-        const int64_t stride = stride_of(t, d), count = type_elements(t);
-        const char *data = c->data;
-        for (int64_t i = 0; i < count; i++)
-                if (memcmp(data + (size_t)i * bytes,
-                           data + (size_t)(i / stride % type_extent(t, d) * stride) * bytes, bytes))
-                        return false;
-        return true;
-}
-
-bool spread_find(const struct value *v, int *along, struct spread *s)
-{
-        int place[RANK_MAX], dimension = -1;
-        for (int d = 0; d < v->type->rank; d++)
-                place[d] = d;
-        while (op_is(v, OP_broadcast)) {
-                const int64_t *dims = op_ints(v->op, "dims", NULL);
-                v = op_operand(v->op, 0);
-                for (int d = 0; d < v->type->rank; d++)
-                        place[d] = place[dims[d]];
-        }
-        if (!value_is_constant(v) || !type_is_static(v->type))
-                return false;
-        *s = (struct spread){ v->constant, 0 };
-        if (value_is_splat(v, NULL) || type_elements(v->type) == 1)
-                return true;
-        for (int d = 0; d < v->type->rank && dimension < 0; d++)
-                if (type_extent(v->type, d) > 1 && (*along < 0 || *along == place[d]) &&
-                    lies_along(v->constant, d))
-                        dimension = d;
-        if (dimension < 0)
-                return false;
-        *along = place[dimension];
-        s->stride = stride_of(v->type, dimension);
-        return true;
-}
-
-union scalar spread_number(const struct spread *s, int64_t i)
-{
-        return constant_element(s->constant, i * s->stride);
-}
-
-/* Takes the last operation of v off, as a step of floats. Returns its operand; NULL: it is no such
- * step. */
-static struct value *take_step(struct sequence *c, struct value *v)
-{
-        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        int step = c->step_count, first = 0;          /* `first` is the first of the operands that
-                                                       * may be a number. */
-        if (!op || step == FORMULA_STEPS || v->type->element != E_F32 || !value_has_one_use(v))
-                return NULL;
-        c->codes[step] = op->code;
-        switch (op->code) {
-        case OP_round: c->step_count++; return op_operand(op, 0);
-        case OP_mul: case OP_add: case OP_max: case OP_min: break;
-        case OP_div: case OP_sub: first = 1; break;
-        default: return NULL;
-        }
-        for (int i = 1; i >= first; i--)
-                if (spread_find(op_operand(op, i), &c->along, &c->steps[step])) {
-                        c->step_count++;
-                        return op_operand(op, 1 - i);
-                }
-        return NULL;
-}
-
-/* Takes a constant summand off a sum. Returns the rest; NULL: there is no constant. */
-static struct value *take_summand(struct sequence *c, struct value *v)
-{
-        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        if (!op || c->summand_count == SUMMANDS || (op->code != OP_add && op->code != OP_sub))
-                return NULL;
-        for (int i = 1; i >= (op->code == OP_sub); i--)
-                if (spread_find(op_operand(op, i), &c->along, &c->summands[c->summand_count])) {
-                        c->less[c->summand_count++] = op->code == OP_sub;
-                        return op_operand(op, 1 - i);
-                }
-        return NULL;
-}
-
-static bool find_sequence(const struct op *op, struct sequence *c)
-{
-        if (op->code != OP_cast)        /* A yield has no result. */
-                return false;
-        struct value *v = op_operand(op, 0), *next;
-        *c = (struct sequence){ .along = -1, .type = op_result(op)->type };
-        enum element to = c->type->element;
-        if (!element_is_integer(to) || element_info[to].bytes != 1 ||
-            !type_is_static(c->type) || !type_elements(c->type))
-                return false;
-        while ((next = take_step(c, v)))
-                v = next;
-        if (!op_is(v, OP_cast) || v->type->element != E_F32 || !c->step_count ||
-            op_operand(v->op, 0)->type->element != E_I32)
-                return false;
-        c->operations = c->step_count + 1;
-        c->total = v = op_operand(v->op, 0);
-        while ((next = take_summand(c, v)))
-                v = next;
-        c->sum = v;
-        return true;
-}
-
-/* ---- what its sums can be ---- */
-
-static struct whole_range merged(const struct whole_range *ranges, int64_t count)
-{
-        struct whole_range all = ranges[0];
-        for (int64_t i = 1; i < count; i++) {
-                all.low = fmin(all.low, ranges[i].low);
-                all.high = fmax(all.high, ranges[i].high);
-        }
-        return all;
-}
-
-/* Returns the range of a sum of windows, or of whole dimensions; for any other value, that of its
- * type. */
-static struct whole_range range_of_sum(const struct value *v)
-{
-        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        const struct whole_range own = whole_range_of(v);
-        bool window = op && op->code == OP_reduce_window;
-        if (!op || (!window && op->code != OP_reduce) || op_int(op, "kind") != REDUCE_sum ||
-            !type_elements(v->type))
-                return own;
-        const struct value *x = op_operand(op, 0);
-        double terms = (double)type_elements(x->type) / (double)type_elements(v->type);
-        int count = 0;
-        const int64_t *extents = window ? op_ints(op, "window", &count) : NULL;
-        for (int i = 0; i < count; i++)
-                terms = (i ? terms : 1) * (double)extents[i];
-        const struct whole_range each = whole_range_of(x),
-                                 sum = { terms * fmin(each.low, 0), terms * fmax(each.high, 0) };
-        /* Else it wraps. */
-        return sum.low >= own.low && sum.high <= own.high ? sum : own;
-}
-
-/* Returns the ranges of each output of a convolution or product; NULL: v is none with known
- * weights. */
-static struct whole_range *ranges_of_products(struct arena *arena, const struct value *v,
-                                              int64_t *count)
-{
-        const struct op *op = v->kind == VALUE_RESULT ? v->op : NULL;
-        bool contraction = op && (op->code == OP_convolve || op->code == OP_dot) &&
-                           type_elements(op_operand(op, 1)->type);
-        struct whole_range *known = contraction ? whole_ranges_of_sums(arena, op) : NULL;
-        *count = known ? type_extent(op_operand(op, 1)->type, whole_outputs(op)) : 0;
-        return known;
-}
-
-/* Returns the range of all outputs, as far as it does not wrap. */
-static struct whole_range range_of_all(const struct value *v, const struct whole_range *known,
-                                       int64_t count)
-{
-        const struct whole_range all = range_of_sum(v), within = known ? merged(known, count) : all;
-        return within.low >= all.low && within.high <= all.high ? within : all;
-}
-
-struct whole_range requantize_range(const struct value *v)
-{
-        struct arena *arena = arena_new();
-        int64_t count;
-        const struct whole_range *known = ranges_of_products(arena, v, &count);
-        const struct whole_range all = range_of_all(v, known, count);
-        arena_free(arena);
-        return all;
-}
-
-/* Returns the ranges of the sum without constants, for each of `count` numbers. */
-static struct whole_range *ranges_of(struct arena *arena, const struct sequence *c, int64_t count)
-{
-        int64_t known_count;
-        const struct whole_range *known = ranges_of_products(arena, c->sum, &known_count),
-                                 all = range_of_all(c->sum, known, known_count);
-        struct whole_range *ranges = arena_array(arena, (size_t)count, sizeof *ranges);
-        int outputs = op_is(c->sum, OP_convolve) ? 1 : c->type->rank - 1;
-        bool each = known && c->along == outputs && count == known_count;
-        for (int64_t i = 0; i < count; i++)
-                ranges[i] = each && known[i].low >= INT32_MIN && known[i].high <= INT32_MAX
-                                    ? known[i]
-                                    : all;
-        return ranges;
-}
-
-/* Returns what is added to all sums at place i. */
-static int64_t bias_at(const struct sequence *c, int64_t i)
-{
-        int64_t bias = 0;
-        for (int k = 0; k < c->summand_count; k++) {
-                int64_t number = spread_number(&c->summands[k], i).i;
-                bias += c->less[k] ? -number : number;
-        }
-        return bias;
-}
-
-/* Finds the formula at place i. Returns false if it is not monotone. */
-static bool formula_of(const struct sequence *c, int64_t i, struct formula *f)
-{
-        *f = (struct formula){ .bias = bias_at(c, i), .count = c->step_count, .low = c->low,
-                               .high = c->high };
-        for (int k = 0; k < f->count; k++) {
-                int from = f->count - 1 - k;
-                float number = c->codes[from] == OP_round
-                                       ? 0
-                                       : (float)spread_number(&c->steps[from], i).f;
-                if (!isfinite(number) || (c->codes[from] == OP_div && number == 0))
-                        return false;
-                f->steps[k] = (struct formula_step){ c->codes[from], number };
-        }
-        return formula_is_finite(f);
-}
-
-/* Finds the ends of the bytes that any sum becomes, at any of `count` places: those of their type,
- * or of a bound. Returns false if there is no formula. */
-static bool find_ends(struct sequence *c, int64_t count)
-{
-        const struct whole_range bytes =
-                whole_range_of_element(c->type->element);
-        int low = (int)bytes.high, high = (int)bytes.low;
-        c->low = (int)bytes.low;
-        c->high = (int)bytes.high;
-        for (int64_t i = 0; i < count; i++) {
-                struct formula f;
-                if (!formula_of(c, i, &f))
-                        return false;
-                int ends[] = { formula_at(&f, INT32_MIN - f.bias),
-                               formula_at(&f, INT32_MAX - f.bias) };
-                for (int k = 0; k < 2; k++) {
-                        low = ends[k] < low ? ends[k] : low;
-                        high = ends[k] > high ? ends[k] : high;
-                }
-        }
-        c->low = low;
-        c->high = high;
-        return true;
-}
-
-static struct thresholds *all_thresholds(struct arena *arena, const struct sequence *c,
-                                         int64_t count)
-{
-        struct thresholds *t = arena_array(arena, (size_t)count, sizeof *t);
-        const struct whole_range *ranges = ranges_of(arena, c, count);
-        for (int64_t i = 0; i < count; i++) {
-                struct formula f;
-                if (!formula_of(c, i, &f) || ranges[i].low + (double)f.bias < INT32_MIN ||
-                    ranges[i].high + (double)f.bias > INT32_MAX)
-                        return NULL;
-                thresholds_of(&f, (int64_t)ranges[i].low, (int64_t)ranges[i].high, &t[i]);
-        }
-        return t;
-}
 
 /* ---- the rewrite ---- */
 
-static bool find_all(const struct thresholds *t, int64_t count, const struct form *form,
-                     struct multiplier *found)
+static bool find_all(const struct sequence *c, const struct thresholds *t, int64_t count,
+                     const struct form *form, struct multiplier *found)
 {
-        for (int64_t i = 0; i < count; i++)
-                if (!multiplier_find(&t[i], form, &found[i]))
+        for (int64_t i = 0; i < count; i++) {
+                struct form of = *form;
+                of.origin = -sequence_bias(c, i);
+                if (!multiplier_find(&t[i], &of, &found[i]))
                         return false;
+        }
         return true;
 }
 
 /* Finds the first form that is right for all, in order of preference: without `even`; then with one
  * `even` for all, as large as halves of f32 are off, with either sign, because the zero point may
- * be odd; then with an `even` for each output. Shifts by 32 cost nothing on small machines; larger
- * ones are more precise. */
-static bool find_form(const struct thresholds *t, int64_t count, struct form *form,
-                      struct multiplier *found)
+ * be odd; then with an `even` for each output. A rescale has one for negative numbers, or none.
+ * Shifts by 32 cost nothing on small machines; larger ones are more precise. */
+static bool find_form(const struct sequence *c, const struct thresholds *t, int64_t count,
+                      struct form *form, struct multiplier *found)
 {
         static const int shifts[] = { 32, 36, 38, 40, 44, 48, 28, 24, 20 };
         enum { SHIFTS = sizeof shifts / sizeof *shifts, WAYS = 4, HALVES = 18 };
         for (int k = 0; k < SHIFTS * WAYS; k++) {
                 int shift = shifts[k % SHIFTS], way = k / SHIFTS;
                 int64_t half = (INT64_C(1) << shift) >> HALVES;
-                *form = (struct form){ shift, way == 1 ? half : way == 2 ? -half : 0, way == 3 };
-                if (find_all(t, count, form, found))
+                const bool by_sign = way == 3 && c->rescale;
+                if (c->rescale && (way == 1 || way == 2))
+                        continue;
+                *form = (struct form){ .shift = shift,
+                                       .even = way == 1 ? half : way == 2 ? -half : 0,
+                                       .each = way == 3,
+                                       .by_sign = by_sign };
+                if (find_all(c, t, count, form, found))
                         return true;
         }
         return false;
@@ -342,7 +72,7 @@ static int64_t find_near(const struct thresholds *t, int64_t count, bool each, s
 {
         enum { SHIFT_MOST = 48 };
         int64_t wrong = 0;
-        *form = (struct form){ SHIFT_MOST, 0, each };
+        *form = (struct form){ .shift = SHIFT_MOST, .each = each };
         for (int64_t i = 0; i < count; i++)
                 while (!multiplier_fits(&t[i], form->shift))
                         form->shift--;
@@ -374,23 +104,56 @@ static double sums_between(const struct thresholds *t)
 }
 
 /* Finds numbers in high words for all outputs, with the largest shift for which they fit. Returns
- * false if there are none that are right but for one of 1,024 sums between the ends of the byte. */
-static bool find_high(const struct thresholds *t, int64_t count, int *shift,
-                      struct high_multiplier *found)
+ * false if there are none that are right but for one of 1,024 sums between the ends of the byte, or
+ * for all where it is a rescale. */
+static bool find_high(const struct sequence *c, const struct thresholds *t, int64_t count,
+                      int *shift, struct high_multiplier *found)
 {
         enum { SHIFT_MOST = 52, SHIFT_LEAST = 32 };
-        const double seldom = ldexp(1, -10);
+        const double seldom = c->rescale ? 0 : ldexp(1, -10);
         for (*shift = SHIFT_MOST; *shift >= SHIFT_LEAST; --*shift) {
                 double wrong = 0, all = 0;
                 bool there = true;
                 for (int64_t i = 0; i < count && there; i++) {
                         int64_t off;
-                        there = multiplier_high(&t[i], *shift, &found[i], &off);
+                        there = multiplier_high(&t[i], *shift, c->rescale, &found[i], &off) &&
+                                (!c->rescale || !off);
                         wrong += there ? (double)off : 0;
                         all += sums_between(&t[i]);
                 }
                 if (there)
                         return wrong <= seldom * all;
+        }
+        return false;
+}
+
+/* Finds numbers in high words on either side of 0, `below` for negative numbers, with one factor
+ * for both. Returns false where some are not right for every sum. */
+static bool find_high_signed(const struct sequence *c, const struct thresholds *t, int64_t count,
+                             int *shift, struct high_multiplier *found,
+                             struct high_multiplier *below)
+{
+        enum { SHIFT_MOST = 52, SHIFT_LEAST = 32 };
+        for (*shift = SHIFT_MOST; *shift >= SHIFT_LEAST; --*shift) {
+                bool there = true;
+                for (int64_t i = 0; i < count && there; i++) {
+                        const int64_t origin = -sequence_bias(c, i);
+                        struct thresholds up = t[i], down = t[i];
+                        int64_t off = 0, other = 0;
+                        if (origin <= t[i].low || origin > t[i].high) {
+                                there = multiplier_high(&t[i], *shift, true, &found[i], &off);
+                                below[i] = found[i];
+                        } else {
+                                thresholds_part(&up, origin, t[i].high);
+                                thresholds_part(&down, t[i].low, origin - 1);
+                                there = multiplier_high(&up, *shift, true, &found[i], &off) &&
+                                        multiplier_high(&down, *shift, true, &below[i], &other) &&
+                                        found[i].m == below[i].m;
+                        }
+                        there &= !off && !other;
+                }
+                if (there)
+                        return true;
         }
         return false;
 }
@@ -412,6 +175,20 @@ struct value *spread_build(struct builder *b, const struct type *like, int along
                 constant_dense(b->m, type_static(b->m, e, 1, &dims),
                                arena_copy(b->m->arena, numbers, (size_t)count * bytes), name),
                 to, &onto);
+}
+
+/* Builds numbers for each place. */
+static struct value *placed(struct builder *b, const struct sequence *c, enum element e,
+                            const void *numbers, int64_t count, const char *name)
+{
+        if (!c->like)
+                return spread_build(b, c->type, c->along, e, numbers, count, name);
+        const struct type *t = type_with_element(b->m, op_operand(c->like, 0)->type, e);
+        const void *kept = arena_copy(b->m->arena, numbers,
+                                      (size_t)count * (size_t)element_info[e].bytes);
+        return build_broadcast(b, constant_dense(b->m, t, kept, name),
+                               type_with_element(b->m, c->type, e),
+                               op_ints(c->like, "dims", NULL));
 }
 
 /* Builds the operation with these operands. */
@@ -445,19 +222,70 @@ static struct value *multiplied_high(struct builder *b, const struct sequence *c
         }
         const struct type *sums = type_with_element(b->m, c->type, E_I32);
         struct value *summand =
-                spread_build(b, c->type, c->along, E_I32, summands, count, "summand");
+                placed(b, c, E_I32, summands, count, "summand");
         bool none = true;
         for (int64_t i = 0; i < count; i++)
                 none &= !summands[i];
         struct value *operands[] = {
                 !summand ? NULL : none ? c->sum : build_binary(b, OP_add, c->sum, summand),
-                spread_build(b, c->type, c->along, E_I32, m, count, "multiplier"),
-                spread_build(b, c->type, c->along, E_I32, high, count, "high"),
+                placed(b, c, E_I32, m, count, "multiplier"),
+                placed(b, c, E_I32, high, count, "high"),
                 constant_number(b->m, sums, 0)
         };
         return requantized(b, c, operands, shift);
 }
 
+/* Returns numbers of i32: those of one array where v is negative, else those of another. */
+static struct value *by_sign(struct builder *b, const struct sequence *c, struct value *negative,
+                             const int32_t *numbers, const int32_t *below, int64_t count,
+                             const char *name)
+{
+        struct arena *arena = b->m->arena;
+        int32_t *less = arena_array(arena, (size_t)count, sizeof *less);
+        for (int64_t i = 0; i < count; i++)
+                less[i] = below[i] - numbers[i];
+        struct value *plain = placed(b, c, E_I32, numbers, count, name),
+                     *more = placed(b, c, E_I32, less, count, "less");
+        more = build_binary(b, OP_and, negative, more);
+        return build_binary(b, OP_add, plain, more);
+}
+
+static struct value *multiplied_high_signed(struct builder *b, const struct sequence *c,
+                                            const struct high_multiplier *found,
+                                            const struct high_multiplier *below, int64_t count,
+                                            int shift)
+{
+        struct arena *arena = b->m->arena;
+        int32_t *numbers[5];
+        for (int k = 0; k < 5; k++)
+                numbers[k] = arena_array(arena, (size_t)count, sizeof **numbers);
+        for (int64_t i = 0; i < count; i++) {
+                numbers[0][i] = found[i].m;
+                numbers[1][i] = found[i].summand;
+                numbers[2][i] = below[i].summand;
+                numbers[3][i] = found[i].high;
+                numbers[4][i] = below[i].high;
+        }
+        struct value *negative = build_binary(b, OP_shr, c->total,
+                                              constant_number(b->m, c->total->type, 31)),
+                     *summand = by_sign(b, c, negative, numbers[1], numbers[2], count, "summand");
+        summand = build_binary(b, OP_add, c->sum, summand);
+        struct value *factor = placed(b, c, E_I32, numbers[0], count, "multiplier"),
+                     *high = by_sign(b, c, negative, numbers[3], numbers[4], count, "high");
+        struct value *operands[] = { summand, factor, high,
+                                     constant_number(b->m, c->total->type, 0) };
+        return requantized(b, c, operands, shift);
+}
+
+/* Returns numbers of i64 that are not 0 where v is negative. */
+static struct value *where_negative(struct builder *b, struct value *v, struct value *numbers)
+{
+        v = build_cast(b, v, E_I64);
+        v = build_binary(b, OP_shr, v, constant_number(b->m, v->type, 63));
+        return build_binary(b, OP_and, v, numbers);
+}
+
+/* Where a sign decides, it is that of the total, so the total is multiplied. */
 static struct value *multiplied(struct builder *b, const struct sequence *c,
                                 const struct multiplier *found, int64_t count,
                                 const struct form *form)
@@ -465,54 +293,149 @@ static struct value *multiplied(struct builder *b, const struct sequence *c,
         struct arena *arena = b->m->arena;
         int32_t *m = arena_array(arena, (size_t)count, sizeof *m),
                 *even = arena_array(arena, (size_t)count, sizeof *even);
-        int64_t *offsets = arena_array(arena, (size_t)count, sizeof *offsets);
+        int64_t *offsets = arena_array(arena, (size_t)count, sizeof *offsets),
+                *less = arena_array(arena, (size_t)count, sizeof *less);
         for (int64_t i = 0; i < count; i++) {
                 m[i] = found[i].m;
-                even[i] = found[i].even;
-                offsets[i] = found[i].b;
+                even[i] = form->by_sign ? 0 : found[i].even;
+                less[i] = found[i].even;
+                offsets[i] = found[i].b - (form->by_sign ? sequence_bias(c, i) * m[i] : 0);
         }
+        struct value *factor = placed(b, c, E_I32, m, count, "multiplier"),
+                     *offset = placed(b, c, E_I64, offsets, count, "offset");
+        if (form->by_sign)
+                offset = build_binary(b, OP_add, offset,
+                                      where_negative(b, c->total,
+                                                     placed(b, c, E_I64, less,
+                                                                  count, "less")));
         struct value *operands[] = {
-                c->sum, spread_build(b, c->type, c->along, E_I32, m, count, "multiplier"),
-                spread_build(b, c->type, c->along, E_I64, offsets, count, "offset"),
-                spread_build(b, c->type, c->along, E_I32, even, count, "even")
+                form->by_sign ? c->total : c->sum,
+                factor, offset, placed(b, c, E_I32, even, count, "even")
         };
         return requantized(b, c, operands, form->shift);
 }
 
+/* ---- floats in place of fixed-point arithmetic ---- */
+
+static bool find_lines(const struct sequence *c, const struct thresholds *t, int64_t count,
+                       bool by_sign, struct line *found)
+{
+        for (int64_t i = 0; i < count; i++) {
+                struct formula f;
+                if (!sequence_formula(c, i, &f) || !line_find(&f, &t[i], by_sign, &found[i]))
+                        return false;
+        }
+        return true;
+}
+
+/* Returns numbers of one value where x is negative, else those of another. */
+static struct value *selected(struct builder *b, struct value *x, struct value *below,
+                              struct value *plain)
+{
+        x = build_binary(b, OP_lt, x, constant_number(b->m, x->type, 0));
+        return build_select(b, x, below, plain);
+}
+
+static struct value *as_line(struct builder *b, const struct sequence *c, const struct line *found,
+                             int64_t count, bool by_sign)
+{
+        struct arena *arena = b->m->arena;
+        float *factors = arena_array(arena, (size_t)count, sizeof *factors),
+              *added = arena_array(arena, (size_t)count, sizeof *added),
+              *below = arena_array(arena, (size_t)count, sizeof *below);
+        int32_t *biases = arena_array(arena, (size_t)count, sizeof *biases);
+        const struct whole_range bytes = whole_range_of_element(c->type->element);
+        bool biased = false;
+        for (int64_t i = 0; i < count; i++) {
+                biases[i] = (int32_t)(sequence_bias(c, i) - found[i].origin);
+                biased |= biases[i];
+                factors[i] = found[i].a;
+                added[i] = found[i].b;
+                below[i] = found[i].below;
+        }
+        struct value *x = c->sum;
+        if (biased)
+                x = build_binary(b, OP_add, x, placed(b, c, E_I32, biases, count, "shift"));
+        x = build_cast(b, x, E_F32);
+        struct value *more = placed(b, c, E_F32, added, count, "added");
+        if (by_sign)
+                more = selected(b, x, placed(b, c, E_F32, below, count, "below"), more);
+        x = build_binary(b, OP_mul, x, placed(b, c, E_F32, factors, count, "factor"));
+        x = build_unary(b, OP_round, build_binary(b, OP_add, x, more));
+        if (c->low > bytes.low)
+                x = build_binary(b, OP_max, x, constant_number(b->m, x->type, c->low));
+        if (c->high < bytes.high)
+                x = build_binary(b, OP_min, x, constant_number(b->m, x->type, c->high));
+        return build_cast(b, x, c->type->element);
+}
+
+static struct value *by_floats(struct builder *b, const struct sequence *c,
+                               const struct thresholds *t, int64_t count)
+{
+        struct arena *arena = arena_new();
+        struct line *found = arena_array(arena, (size_t)count, sizeof *found);
+        struct value *y = NULL;
+        for (int by_sign = 0; by_sign < 2 && !y; by_sign++)
+                if (find_lines(c, t, count, by_sign, found))
+                        y = as_line(b, c, found, count, by_sign);
+        arena_free(arena);
+        return y;
+}
+
+/* ---- the choice ---- */
+
 static bool is_cheaper(const struct sequence *c, bool even, const struct pass_context *context)
 {
+        enum { LINE = 4 };              /* A line, its rounding and a conversion. */
         return bytes_cost_of_integers(even, context->target) <
-               bytes_cost_of_floats(c->operations, context->target);
+               bytes_cost_of_floats(c->rescale ? LINE : c->operations, context->target);
+}
+
+static struct value *by_integers(struct builder *b, const struct sequence *c,
+                                 const struct thresholds *t, int64_t count, bool always,
+                                 const struct pass_context *context)
+{
+        struct arena *arena = arena_new();
+        struct multiplier *found = arena_array(arena, (size_t)count, sizeof *found);
+        struct high_multiplier *high = arena_array(arena, (size_t)count, sizeof *high),
+                               *below = arena_array(arena, (size_t)count, sizeof *below);
+        struct form form;
+        struct value *y = NULL;
+        int shift;
+        if (always && find_high(c, t, count, &shift, high))
+                y = multiplied_high(b, c, high, count, shift);
+        else if (always && c->rescale && find_high_signed(c, t, count, &shift, high, below))
+                y = multiplied_high_signed(b, c, high, below, count, shift);
+        else if ((find_form(c, t, count, &form, found) ||
+                  (always && !c->rescale && find_nearest(t, count, &form, found))) &&
+                 (always || c->rescale || is_cheaper(c, form.even || form.each, context)))
+                y = multiplied(b, c, found, count, &form);
+        arena_free(arena);
+        return y;
 }
 
 int requantize_sum(struct op *op, struct pass_context *context, bool always)
 {
         struct sequence c;
-        struct form form;
-        if (!find_sequence(op, &c) || (!always && !is_cheaper(&c, false, context)))
+        if (!sequence_find(op, &c))
+                return 0;
+        const bool integers = always || is_cheaper(&c, false, context);
+        if (!integers && !c.rescale)
                 return 0;
         struct arena *arena = arena_new();
-        int64_t count = c.along < 0 ? 1 : type_extent(c.type, c.along);
-        const struct thresholds *t = find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;
-        if (!t && always) {             /* With its bias a sum may wrap, so the bias is added
+        int64_t count = sequence_places(&c);
+        const struct thresholds *t =
+                sequence_ends(&c, count) ? sequence_thresholds(arena, &c, count) : NULL;
+        if (!t && (always || c.rescale)) { /* With its bias a sum may wrap, so the bias is added
                                          * before. */
                 c.sum = c.total;
                 c.summand_count = 0;
-                t = find_ends(&c, count) ? all_thresholds(arena, &c, count) : NULL;
+                t = sequence_ends(&c, count) ? sequence_thresholds(arena, &c, count) : NULL;
         }
-        struct multiplier *found = arena_array(arena, (size_t)count, sizeof *found);
-        struct high_multiplier *high = arena_array(arena, (size_t)count, sizeof *high);
-        int shift;
-        const bool in_words = t && always && find_high(t, count, &shift, high);
-        bool there = !in_words && t &&
-                     (find_form(t, count, &form, found) ||
-                      (always && find_nearest(t, count, &form, found)));
         struct builder b = builder_before(op, context->diag);
-        struct value *y = NULL;
-        if (in_words)
-                y = multiplied_high(&b, &c, high, count, shift);
-        else if (there && (always || is_cheaper(&c, form.even || form.each, context)))
-                y = multiplied(&b, &c, found, count, &form);
+        struct value *y = t && !integers ? by_floats(&b, &c, t, count) : NULL;
+        if (t && !y && !context->diag->code)
+                y = by_integers(&b, &c, t, count, always, context);
         arena_free(arena);
         if (!y)
                 return context->diag->code ? -1 : 0;

@@ -22,9 +22,11 @@
 
 static int encode_whole(struct op *op, struct pass_context *context)
 {
-        if (op->code != OP_cast)
+        if (op->code != OP_cast && op->code != OP_rescale)
                 return 0;
-        int done = requantize_sum(op, context, true);
+        /* A rescale of any sum may be a sum's, so first it is asked whether it is one of bytes. */
+        int done = op->code == OP_rescale ? requantize_bytes(op, context) : 0;
+        done = done ? done : requantize_sum(op, context, true);
         done = done ? done : requantize_bytes(op, context);
         done = done ? done : requantize_terms(op, context);
         return done ? done : requantize_softmax(op, context);

@@ -115,18 +115,58 @@ static bool combine(enum opcode code, struct polynomial *p, const struct polynom
                         return false;
                 scale(p, 1 / q->one);
                 return true;
+        case OP_shl:
+                if (!is_number(q) || q->one < 0 || q->one > 30)
+                        return false;
+                scale(p, ldexp(1, (int)q->one));
+                return true;
         case OP_max:
         case OP_min: return is_number(q) && bound(p, code, q->one);
         default: return false;
         }
 }
 
-/* Do i32 and f32 hold the integers of p, whatever the bytes are? */
-static bool is_small(const struct polynomial *p)
+/* Are the numbers of p, whatever the bytes are, of at most so many bits beside the sign? */
+static bool has_bits(const struct polynomial *p, int bits)
 {
         double most =
                 fabs(p->one) + BYTES * (fabs(p->x) + fabs(p->y)) + BYTES * BYTES * fabs(p->xy);
-        return most < 1 << 24;
+        return most < ldexp(1, bits);
+}
+
+/* Finds the numbers of a rescale that are the same in all places. */
+static bool find_fixed(const struct op *op, struct fixed *fixed)
+{
+        double m, e;
+        *fixed = fixed_of(op);
+        if (!value_is_splat(op_operand(op, 1), &m) || !value_is_splat(op_operand(op, 2), &e))
+                return false;
+        fixed->m = (int32_t)m;
+        fixed->e = fixed_exponent((int64_t)e);
+        return fixed->m > 0;
+}
+
+/* Scales p as a rescale does, but for its roundings; bounds are those of its result. */
+static void rescale(struct polynomial *p, const struct fixed *fixed)
+{
+        scale(p, fixed_slope(fixed));
+        p->low = fmax(p->low, (double)(fixed->low - fixed->zero));
+        p->high = fmin(p->high, (double)(fixed->high - fixed->zero));
+}
+
+static bool find_polynomial(struct formula *f, struct value *v, struct op *spread,
+                            struct polynomial *p);
+
+/* Finds a rescale of i32 to i32, without a zero point or bounds. */
+static bool find_inner(struct formula *f, const struct op *op, struct op *spread,
+                       struct polynomial *p)
+{
+        struct fixed fixed;
+        if (!find_fixed(op, &fixed) || fixed.zero || fixed.low > INT32_MIN ||
+            fixed.high < INT32_MAX || !find_polynomial(f, op_operand(op, 0), spread, p))
+                return false;
+        scale(p, fixed_slope(&fixed));
+        return has_bits(p, 31);
 }
 
 /* Finds v as a polynomial of the bytes. */
@@ -146,43 +186,52 @@ static bool find_polynomial(struct formula *f, struct value *v, struct op *sprea
         struct value *x = op->operand_count ? op_operand(op, 0) : NULL;
         if (op->code == OP_broadcast)
                 return !spread && find_polynomial(f, x, op, p);
-        f->cost += op->code == OP_div ? DEAR : 1;
+        f->cost += op->code == OP_div || op->code == OP_rescale ? DEAR : 1;
         if (op->code == OP_cast && is_byte(x))
                 return take_leaf(f, x, spread, p);
         if (op->code == OP_cast)
                 return x->type->element == E_I32 && e == E_F32 &&
-                       find_polynomial(f, x, spread, p) && is_small(p);
+                       find_polynomial(f, x, spread, p) && has_bits(p, 24);
+        if (op->code == OP_rescale)
+                return find_inner(f, op, spread, p);
         struct polynomial q;
         return op->operand_count == 2 && find_polynomial(f, x, spread, p) &&
                find_polynomial(f, op_operand(op, 1), spread, &q) &&
                (is_number(p) || is_number(&q) || f->shared || value_has_one_use(v) ||
                 v == f->root) &&
-               combine(op->code, p, &q) && (e == E_F32 || is_small(p));
+               combine(op->code, p, &q) && (e == E_F32 || has_bits(p, 31));
 }
 
 /* ---- what it does to each pair ---- */
 
-/* Computes v by the graph's own operations, in its order, on integers and f32 as they stand. */
-static float value_of(const struct formula *f, const struct value *v, const struct op *spread,
-                      const float pair[2])
+/* Computes v by the graph's own operations, in its order. Integers are exact in a double; what is
+ * computed of two floats in doubles and rounded to f32 is what f32 makes of them. */
+static double value_of(const struct formula *f, const struct value *v, const struct op *spread,
+                       const double pair[2])
 {
         double number;
+        struct fixed fixed;
         if (value_is_splat(v, &number))
-                return (float)number;
+                return number;
         const struct op *op = v->op;
         const struct value *x = op_operand(op, 0);
         if (op->code == OP_broadcast)
                 return value_of(f, x, op, pair);
         if (op->code == OP_cast && is_byte(x))
                 return pair[f->leaves[0].bytes != x || f->leaves[0].spread != spread];
+        const double a = value_of(f, x, spread, pair);
         if (op->code == OP_cast)
-                return value_of(f, x, spread, pair);
-        float a = value_of(f, x, spread, pair), b = value_of(f, op_operand(op, 1), spread, pair);
+                return a;
+        if (op->code == OP_rescale)
+                return find_fixed(op, &fixed) ? (double)fixed_at(&fixed, (int64_t)a) : NAN;
+        const double b = value_of(f, op_operand(op, 1), spread, pair);
+        const bool whole = v->type->element == E_I32;
         switch (op->code) {
-        case OP_add: return a + b;
-        case OP_sub: return a - b;
-        case OP_mul: return a * b;
-        case OP_div: return a / b;
+        case OP_add: return whole ? a + b : (double)(float)(a + b);
+        case OP_sub: return whole ? a - b : (double)(float)(a - b);
+        case OP_mul: return whole ? a * b : (double)(float)(a * b);
+        case OP_div: return whole ? NAN : (double)(float)(a / b);
+        case OP_shl: return ldexp(a, (int)b);
         case OP_max: return a > b ? a : b;
         default: return a < b ? a : b;
         }
@@ -194,29 +243,55 @@ int formula_encoded(const struct formula *f, float v, float zero)
         return whole < 0 ? 0 : whole > BYTES - 1 ? BYTES - 1 : (int)whole;
 }
 
+/* Returns what the last operation makes of the root's number. */
+static int encoded(const struct formula *f, double v)
+{
+        if (f->is_fixed)
+                return (int)fixed_at(&f->fixed, (int64_t)v) + (f->to == E_I8 ? BYTES / 2 : 0);
+        return formula_encoded(f, (float)v, (float)f->zero);
+}
+
 bool formula_find_bytes(struct formula *f)
 {
         for (int i = 0; i < formula_byte_count(&f->leaves[0]); i++)
                 for (int k = 0; k < formula_byte_count(&f->leaves[1]); k++) {
-                        float pair[2] = { (float)formula_byte(&f->leaves[0], i),
-                                          (float)formula_byte(&f->leaves[1], k) };
-                        float v = value_of(f, f->root, NULL, pair);
+                        const double pair[2] = { formula_byte(&f->leaves[0], i),
+                                                 formula_byte(&f->leaves[1], k) };
+                        const double v = value_of(f, f->root, NULL, pair);
                         if (!isfinite(v))
                                 return false;
-                        f->want[i][k] = (unsigned char)formula_encoded(f, v, (float)f->zero);
+                        f->want[i][k] = (unsigned char)encoded(f, v);
                 }
         return true;
 }
 
 /* ---- whole ---- */
 
-/* Finds the formula of op = cast(round(root) + zero, t). */
+/* Finds the formula of op = rescale(root). */
+static bool find_rescaled(struct op *op, struct formula *f)
+{
+        struct polynomial *p = &f->p;
+        f->root = op_operand(op, 0);
+        f->is_fixed = true;
+        f->cost = DEAR;
+        if (!find_fixed(op, &f->fixed) || !find_polynomial(f, f->root, NULL, p) || is_bounded(p))
+                return false;
+        f->zero = (double)f->fixed.zero;
+        rescale(p, &f->fixed);
+        return f->leaf_count && (p->x || p->y || p->xy);
+}
+
+/* Finds the formula of op = cast(round(root) + zero, t), or rescale(root). */
 bool formula_find(struct op *op, bool shared, struct formula *f)
 {
         struct value *x = op_operand(op, 0);
         *f = (struct formula){ .to = op_result(op)->type->element, .shared = shared };
         struct polynomial *p = &f->p;
-        if (!is_byte(op_result(op)) || x->type->element != E_F32)
+        if (!is_byte(op_result(op)))
+                return false;
+        if (op->code == OP_rescale)
+                return find_rescaled(op, f);
+        if (x->type->element != E_F32)
                 return false;
         if (op_is(x, OP_add) && value_is_splat(op_operand(x->op, 1), &f->zero)) {
                 x = op_operand(x->op, 0);

@@ -4,6 +4,8 @@
  *
  *      cast(round(p(x, y)) + zero),    p(x, y) = c + a * x + b * y + k * x * y,    perhaps bounded
  *
+ * or by rescales in fixed-point arithmetic, which are numbers in p as well.
+ *
  * Sums, differences, products and bounds of decoded bytes are such polynomials, and division,
  * decoding and zero points are numbers in them. Cheaper forms, in f32 (pairs.c) or in whole numbers
  * (requantize/byte_functions.c), are looked for among their neighbours and compared with all 65,536
@@ -12,6 +14,7 @@
 #define PASSES_SIMPLIFY_FORMULA_H
 
 #include "passes/pass.h"
+#include "passes/simplify/fixed.h"
 
 enum { BYTES = 256 };
 
@@ -31,14 +34,16 @@ struct formula {
         enum element to;
         struct value *root;             /* This value is rounded, moved by `zero`, and cast. */
         double zero;
+        bool is_fixed;                  /* The last operation is this rescale in place of that. */
+        struct fixed fixed;
         bool shared;                    /* The formula may contain values that others read, too. */
         unsigned char want[BYTES][BYTES];       /* The table has the byte for each x and y, counted
                                                  * from the least of the type. */
 };
 
-/* Finds the formula that ends in op, a cast to bytes; it has p, but not yet `want`. shared: values
- * that other operations read as well become part of a formula of two bytes, though they go on being
- * computed. */
+/* Finds the formula that ends in op, a cast or rescale to bytes; it has p, but not yet `want`.
+ * shared: values that other operations read as well become part of a formula of two bytes,
+ * though they go on being computed. */
 bool formula_find(struct op *op, bool shared, struct formula *f);
 /* Fills in `want`: what the graph's own operations compute for each pair. Returns false if some
  * result is no number. */

@@ -223,9 +223,18 @@ static bool is_inside(const struct op *op)
         return op->code == OP_dot || op_all_ones(op, "input_dilations");
 }
 
-/* ---- weights ---- */
+/* ---- narrower operands ---- */
 
-static struct value *narrow_weights(struct builder *b, struct op *op, struct pass_context *context)
+/* Rewrites a product by weights of a byte of what are bytes before a conversion. */
+static struct value *narrow_bytes(struct builder *b, struct op *op, struct value *w)
+{
+        struct value *x = uncast(op_operand(op, 0));
+        const bool bytes = element_info[x->type->element].bytes == 1 &&
+                           element_info[w->type->element].bytes == 1;
+        return bytes && x != op_operand(op, 0) ? contract(b, op, x, w) : NULL;
+}
+
+static struct value *narrow_operands(struct builder *b, struct op *op, struct pass_context *context)
 {
         static const enum element narrower[] = { E_I8, E_U8, E_I16 };
         struct value *w = uncast(op_operand(op, 1));
@@ -235,8 +244,9 @@ static struct value *narrow_weights(struct builder *b, struct op *op, struct pas
                 return NULL;
         if (w != op_operand(op, 1))
                 return contract(b, op, op_operand(op, 0), w);
-        /* Weights of one byte cannot be narrower. */
-        const int64_t count = element_info[w->type->element].bytes > 1 ? type_elements(w->type) : 0;
+        if (element_info[w->type->element].bytes == 1)
+                return narrow_bytes(b, op, w);
+        const int64_t count = type_elements(w->type);
         for (int64_t i = 0; i < count; i++) {
                 double number = (double)constant_element(w->constant, i).i;
                 least = fmin(least, number);
@@ -255,12 +265,12 @@ static struct value *narrow_weights(struct builder *b, struct op *op, struct pas
 struct value *rewrite_convolve_narrow(struct builder *b, struct op *op,
                                       struct pass_context *context)
 {
-        return narrow_weights(b, op, context);
+        return narrow_operands(b, op, context);
 }
 
 struct value *rewrite_dot_narrow(struct builder *b, struct op *op, struct pass_context *context)
 {
-        return narrow_weights(b, op, context);
+        return narrow_operands(b, op, context);
 }
 
 /* Takes zero points of weights out of the product, for hardware tiles: what would be subtracted

@@ -246,6 +246,11 @@ static struct value *write_form(struct builder *b, const struct formula *f, cons
         return build_cast(b, with(b, OP_add, x, g->zero, g->zero != 0), f->to);
 }
 
+struct value *rewrite_rescale_pair(struct builder *b, struct op *op, struct pass_context *context)
+{
+        return rewrite_cast_pair(b, op, context);
+}
+
 struct value *rewrite_cast_pair(struct builder *b, struct op *op, struct pass_context *context)
 {
         (void)context;

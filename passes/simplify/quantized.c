@@ -9,6 +9,7 @@
  * back to the integer that it was decoded from, all scales become one number, and bounds become
  * f32(bound / sy). */
 #include "passes/layout/multiplies.h"
+#include "passes/simplify/fixed.h"
 #include "passes/simplify/simplify.h"
 #include "passes/simplify/ranges.h"
 
@@ -424,27 +425,60 @@ static bool is_multiplied(const struct value *v, int depth)
         return false;
 }
 
+/* Returns the type of bytes that the target multiplies faster than those of op, which are
+ * multiplied; BOOL: there is none. *more: what is added to bytes to be of that type. */
+static enum element other_sign(const struct op *op, const struct pass_context *context,
+                               double *more)
+{
+        const enum element from = op_result(op)->type->element;
+        if ((from != E_I8 && from != E_U8) || !target_engine(context->target)->blocks)
+                return E_BOOL;
+        const enum element to = multiply_sign(context);
+        *more = to == E_U8 ? 128 : -128;
+        return to != from && to != E_BOOL && is_multiplied(op_result(op), 0) ? to : E_BOOL;
+}
+
+/* Returns bytes of the other sign as those that they were. */
+static struct value *restored_sign(struct builder *b, struct value *x, double more,
+                                   enum element from)
+{
+        struct value *wide = build_cast(b, x, E_I32);
+        return build_cast(b, build_binary(b, OP_sub, wide, constant_number(b->m, wide->type, more)),
+                          from);
+}
+
+/* Does the same for the zero point and the bounds of a rescale. */
+struct value *rewrite_rescale_sign(struct builder *b, struct op *op, struct pass_context *context)
+{
+        double more;
+        const enum element to = other_sign(op, context, &more);
+        if (to == E_BOOL)
+                return NULL;
+        const struct fixed f = fixed_of(op);
+        struct attr *attrs = attrs_new(b->m, OP_rescale);
+        attr_set(attrs, OP_rescale, "once", f.once);
+        attr_set(attrs, OP_rescale, "zero", f.zero + (int64_t)more);
+        attr_set(attrs, OP_rescale, "low", f.low + (int64_t)more);
+        attr_set(attrs, OP_rescale, "high", f.high + (int64_t)more);
+        attr_set(attrs, OP_rescale, "to", to);
+        struct value *operands[] = { op_operand(op, 0), op_operand(op, 1), op_operand(op, 2) };
+        return restored_sign(b, value_build(b, OP_rescale, operands, 3, attrs, NULL), more,
+                             op_result(op)->type->element);
+}
+
 /* Rewrites cast(x, i8), where the target multiplies unsigned bytes faster, to a cast to u8 of x +
  * 128; and the other way round. */
 struct value *rewrite_cast_sign(struct builder *b, struct op *op, struct pass_context *context)
 {
         struct value *x = op_operand(op, 0), *sum = x;
-        enum element from = op_result(op)->type->element;
-        double shift = 0;
-        if ((from != E_I8 && from != E_U8) || x->type->element != E_F32 ||
-            !target_engine(context->target)->blocks)
-                return NULL;
-        enum element to = multiply_sign(context);
-        if (to == from || to == E_BOOL)
+        double shift = 0, more;
+        if (x->type->element != E_F32)
                 return NULL;
         if (op_is(x, OP_add) && value_is_splat(op_operand(x->op, 1), &shift))
                 sum = op_operand(x->op, 0);
-        double more = to == E_U8 ? 128 : -128;
-        if (!op_is(sum, OP_round) || fabs(shift + more / 2) > 192 || !is_number(sum, 0) ||
-            !is_multiplied(op_result(op), 0))
+        const enum element to = op_is(sum, OP_round) ? other_sign(op, context, &more) : E_BOOL;
+        if (to == E_BOOL || fabs(shift + more / 2) > 192 || !is_number(sum, 0))
                 return NULL;
         x = build_binary(b, OP_add, sum, constant_number(b->m, x->type, shift + more));
-        struct value *wide = build_cast(b, build_cast(b, x, to), E_I32);
-        return build_cast(b, build_binary(b, OP_sub, wide, constant_number(b->m, wide->type, more)),
-                          from);
+        return restored_sign(b, build_cast(b, x, to), more, op_result(op)->type->element);
 }

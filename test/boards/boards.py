@@ -164,7 +164,7 @@ def zoo_model(name):
 def model_path(name):
     if name in ZOO:
         return zoo_model(name)
-    return EXAMPLES.get(name) or (pathlib.Path(name) if name.endswith((".onnx", ".dnn")) else MODELS / name / "model.onnx")
+    return EXAMPLES.get(name) or (pathlib.Path(name) if name.endswith((".onnx", ".dnn", ".tflite")) else MODELS / name / "model.onnx")
 
 
 def bindings(model):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Networks in TFLite files are computed as LiteRT's reference kernels do: integers to the bit, floats to 1e-5."""
+import json
 import pathlib
 import re
 import sys
@@ -19,6 +20,8 @@ FILES = sorted(SHARED.rglob("*.tflite"))
 TOLERANCE = 1e-5
 # LiteRT has no signal operators, and fails in transposed convolutions of 16 bits
 NOT_THERE = {"audio_preprocessor_int8": "SignalWindow", **{f"transpose_conv{i}": "TRANSPOSE_CONV" for i in (0, 2, 4)}}
+# as C for this machine, as it was read, and for machines that have integers alone: the bits are the same
+WAYS = [["--cc=gcc -O1"], ["-O0"], ["--target=generic", "--requantize=integer"]]
 # what the reference resolver lacks
 NO_REFERENCE = ("elu", "ceil", "round")
 
@@ -90,17 +93,40 @@ def test_network(path, tmp_path):
         return
     it = interpreter(path.read_bytes())
     rng = np.random.default_rng(7)
-    for number in range(2):
+    for number, options in enumerate(WAYS):
         folder = tmp_path / str(number)
         folder.mkdir()
         inputs = random_inputs(it, rng)
-        same(expected(it, inputs), computed(path, inputs + states(path), folder, [["--cc=gcc -O1"], ["-O0"]][number]))
+        same(expected(it, inputs), computed(path, inputs + states(path), folder, options))
 
 
 def test_absent_folder():
     if not SHARED.exists():
         pytest.skip("the folder of other formats is absent")
     assert len(FILES) > 50
+
+
+# ---- speed ----
+
+TWINS = {"resnet8_int8": "resnet8_int8", "kws_int8": "dscnn_kws_int8"}
+# M4 has no more instructions for a sum, but a load, and M55 some where numbers of both signs are rounded: measured, and held
+MOST = {"x86-64-v3": 1.02, "x86-64-v4": 1.02, "x86-64-v4-vnni": 1.02, "aarch64": 1.02, "cortex-m0": 1.02, "cortex-m3": 1.02, "cortex-m4": 1.04, "cortex-m55": 1.18}
+
+
+def cost(path, target):
+    done = dnncc.run([dnncc.DNNCC, path, f"--target={target}", "--cost=json"])
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)["cycles"]
+
+
+@pytest.mark.parametrize("target", MOST)
+@pytest.mark.parametrize("name", TWINS)
+def test_no_slower_than_onnx(name, target):
+    """the same network from ONNX, whose sums are rounded once"""
+    path, twin = SHARED / f"{name}.tflite", SHARED.parents[1] / "models" / TWINS[name] / "model.onnx"
+    if not path.exists() or not twin.exists():
+        pytest.skip("the folders of networks are absent")
+    assert cost(path, target) <= MOST[target] * cost(twin, target)
 
 
 # ---- operators, by random attributes ----
@@ -382,7 +408,7 @@ def test_operator(name, kind, seed, tmp_path):
 
 
 def test_every_operator_is_in_the_page():
-    rows = re.findall(r"^TFLITE_OP(?:_ABSENT)?\(\d+, +(\w+),", (dnncc.ROOT / "front/tflite/tflite_ops.def").read_text(), re.M)
+    rows = re.findall(r"^TFLITE_(?:OP|EACH|OP_ABSENT)\(\d+, +(\w+),", (dnncc.ROOT / "front/tflite/tflite_ops.def").read_text(), re.M)
     page = (dnncc.ROOT / "docs/formats.md").read_text()
     said = re.findall(r"`([A-Z][A-Z0-9_]+)`", page[page.index("<!-- operators -->"):page.index("<!-- end -->")])
     assert sorted(rows) == sorted(said)

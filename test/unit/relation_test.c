@@ -17,6 +17,7 @@ static const struct sample {
         { "%x \"x\": <2 x 3 x i32>, %y \"y\": <2 x 3 x i32>", "add(%x, %y) : <2 x 3 x i32>", EXACT | ONCE, 0 },
         { "%c \"c\": <4 x bool>, %x \"x\": <4 x i32>, %y \"y\": <4 x i32>", "select(%c, %x, %y) : <4 x i32>", ONCE, 0 },
         { "%x \"x\": <2 x 3 x i32>", "cast(%x) to=i64 : <2 x 3 x i64>", EXACT | ONCE, 0 },
+        { "%x \"x\": <2 x 3 x i32>", "rescale(%x, 2147483647, 0) low=-9999 high=9999 to=i16 : <2 x 3 x i16>", EXACT | ONCE, 0 },
         { "%x \"x\": <4 x 3 x 2 x i32>", "reshape(%x) : <6 x 4 x i32>", EXACT | ONCE, 0 },
         { "%x \"x\": <2 x 3 x 4 x i32>", "transpose(%x) perm=[2, 0, 1] : <4 x 2 x 3 x i32>", EXACT | ONCE | MOVES, 0 },
         { "%x \"x\": <3 x 1 x 4 x i32>", "broadcast(%x) dims=[0, 1, 3] : <3 x 2 x 5 x 4 x i32>", EXACT, 0 },

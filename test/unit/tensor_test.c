@@ -19,6 +19,8 @@ static const struct { const char *arguments, *op;
         { "%x \"x\": <4 x f32>", "bitcast(%x) to=u32 : <4 x u32>" },
         { "%x \"x\": <4 x i32>, %m \"m\": <4 x i32>, %b \"b\": <4 x i64>",
           "requantize(%x, %m, %b, %x) shift=40 low=3 high=200 to=u8 : <4 x u8>" },
+        { "%x \"x\": <4 x i32>, %m \"m\": <4 x i32>",
+          "rescale(%x, %m, 7) once=1 zero=-3 low=-100 high=100 to=i16 : <4 x i16>" },
         { "%x \"x\": <2 x 6 x f32>", "reshape(%x) : <3 x 4 x f32>" },
         { "%x \"x\": <0 x 6 x f32>", "reshape(%x) : <4 x 0 x 9 x f32>" },
         { "%x \"x\": <1 x 1 x f32>", "reshape(%x) : <f32>" },
