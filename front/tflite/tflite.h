@@ -4,9 +4,11 @@
  *
  *   flatbuffer.c      reads tables of the file, as the rows of tflite_schema.def describe them
  *   tflite_tables.c   the descriptors made of these rows, and the rows of tflite_ops.def
+ *   tflite_read.c     the tables of a model, its tensors
  *   tflite_report.c   errors, and the list of what is not supported
  *   tflite_facts.c    what a model says of itself (--info)
  *   tflite_helpers.h  what importers share
+ *   tflite_node.c     nodes, by the importer of their row
  *   tflite_op_*.c     importers, which check and decode a node, and call front/compose
  *   tflite_model.c    the walk over the graph
  *
@@ -73,6 +75,8 @@ struct tflite_tensor {
                                          * is not supported. */
         const char *refused;
         bool is_variable;
+        bool is_handle; /* It is a variable's, which a node says: */
+        struct tflite_variable *variable;
         struct tflite_quantization q;
         struct value *value;            /* NULL: no node has made it yet. */
         struct flat_span data;          /* Constants have bytes in the file. */
@@ -91,6 +95,24 @@ struct tflite_node {
         const void *options;            /* It is the struct of the row's table of options. */
 };
 
+/* This is a subgraph of the model. */
+struct tflite_graph {
+        struct tflite_SubGraph table;
+        struct tflite_tensor *tensors;
+        int tensor_count;
+        struct tflite_Operator *operators;
+        int operator_count;
+};
+
+/* A variable that nodes read and assign by a handle. */
+struct tflite_variable {
+        const char *name, *safe;
+        struct value *first; /* It is the constant that it begins with, or NULL. */
+        struct value *value; /* NULL: the function has neither read nor assigned it. */
+        const char *next; /* It is the name of the output; NULL: it is no state. */
+        struct tflite_variable *after; /* This is the next one that is state. */
+};
+
 struct tflite_import {
         struct module *m;
         struct builder b;
@@ -101,12 +123,12 @@ struct tflite_import {
         const struct import_options *options;
         struct arena *arena;            /* It lives as long as the import. */
         struct tflite_Model model;
-        struct tflite_SubGraph graph;
+        struct tflite_graph graph; /* It is the subgraph at hand. */
         struct tflite_OperatorCode *codes;
-        struct tflite_tensor *tensors;
-        int tensor_count;
-        struct tflite_Operator *operators;
-        int operator_count;
+        int code_count;
+        bool initializing; /* The subgraph at hand is that of a CALL_ONCE. */
+        struct map *variables; /* These struct tflite_variable stand by their names. */
+        struct tflite_variable *variable_list; /* It is the first one with an input. */
         const struct tflite_node *node; /* It is the node at hand, or NULL. */
         int unsupported_count;
         struct map *listed;             /* These lines of the list were said. */
@@ -122,6 +144,8 @@ struct tflite_row {
         bool (*import)(struct tflite_import *im, struct tflite_node *n);
         int variant;                    /* It tells the importer which operator it is. */
         bool each;                      /* The operator is element by element. */
+        bool handles; /* Operands and outputs may be handles of variables, and
+                                         * there may be no output. */
 };
 /* Sets *rows to the table, for --help-ops too, and returns how many there are. */
 int tflite_rows(const struct tflite_row **rows);
@@ -133,6 +157,28 @@ int64_t tflite_code(const struct tflite_OperatorCode *code);
 const char *tflite_code_text(struct tflite_import *im, const struct tflite_OperatorCode *code);
 
 static inline int tflite_variant(const struct tflite_node *n) { return n->row->variant; }
+
+/* ---- tables of the model (tflite_read.c) ---- */
+
+/* Reads the model's tables and those of its first subgraph, whose tensors `names` gets. */
+bool tflite_read_model(struct tflite_import *im, struct map *names);
+/* Makes another subgraph the one at hand. */
+bool tflite_read_subgraph(struct tflite_import *im, int64_t number);
+
+/* ---- nodes (tflite_node.c) ---- */
+
+/* Checks that the numbers are those of tensors of the subgraph at hand, or at least -1 where
+ * `least` is that. */
+bool tflite_tensor_numbers(struct tflite_import *im, const struct flat_span *numbers, int64_t least,
+                           const char *what);
+/* Lists all operators of the subgraph at hand that no row is of, each once. */
+bool tflite_list_unknown(struct tflite_import *im);
+/* Lists that the tensor is not supported. */
+bool tflite_list_refused(struct tflite_import *im, const struct tflite_tensor *t);
+/* Makes a constant's value, unless it has one. */
+bool tflite_constant(struct tflite_import *im, struct tflite_tensor *t);
+/* Imports node `number` of the subgraph at hand. */
+bool tflite_import_node(struct tflite_import *im, int number);
 
 /* ---- errors (tflite_report.c); all return false ---- */
 

@@ -34,9 +34,9 @@ static const char *keep(struct model_facts *facts, const char *text)
 static void add_port(struct tflite_import *im, struct model_facts *facts, int64_t number,
                      struct model_port **ports, int *count)
 {
-        if (number < 0 || number >= im->tensor_count)
+        if (number < 0 || number >= im->graph.tensor_count)
                 return;
-        const struct tflite_tensor *t = &im->tensors[number];
+        const struct tflite_tensor *t = &im->graph.tensors[number];
         ARENA_GROW(facts->arena, *ports, *count);
         (*ports)[(*count)++] = (struct model_port){
                 keep(facts, t->safe),
@@ -47,9 +47,9 @@ static void add_port(struct tflite_import *im, struct model_facts *facts, int64_
 static void add_name(struct tflite_import *im, struct model_facts *facts, struct map *names,
                      const char *kind, int64_t number)
 {
-        if (number < 0 || number >= im->tensor_count)
+        if (number < 0 || number >= im->graph.tensor_count)
                 return;
-        const char *name = im->tensors[number].name;
+        const char *name = im->graph.tensors[number].name;
         const char *key = arena_printf(im->arena, "%s %s", kind, name);
         if (map_get(names, key, strlen(key)))
                 return;
@@ -62,8 +62,9 @@ static void add_name(struct tflite_import *im, struct model_facts *facts, struct
 static void add_operators(struct tflite_import *im, struct model_facts *facts)
 {
         struct map *known = map_new(im->arena);
-        for (int i = 0; i < im->operator_count; i++) {
-                const struct tflite_OperatorCode *code = &im->codes[im->operators[i].opcode_index];
+        for (int i = 0; i < im->graph.operator_count; i++) {
+                const struct tflite_OperatorCode *code =
+                        &im->codes[im->graph.operators[i].opcode_index];
                 const char *name = tflite_code_text(im, code);
                 uintptr_t number = (uintptr_t)map_get(known, name, strlen(name));
                 if (!number) {
@@ -85,22 +86,23 @@ void tflite_facts(struct tflite_import *im, struct model_facts *facts)
         ARENA_GROW(facts->arena, facts->opsets, facts->opset_count);
         facts->opsets[facts->opset_count++] =
                 arena_printf(facts->arena, "tflite %lld", (long long)im->model.version);
-        for (int64_t i = 0; i < im->graph.inputs.count; i++) {
-                const int32_t number = flat_i32(&im->graph.inputs, i);
+        for (int64_t i = 0; i < im->graph.table.inputs.count; i++) {
+                const int32_t number = flat_i32(&im->graph.table.inputs, i);
                 add_port(im, facts, number, &facts->inputs, &facts->input_count);
                 add_name(im, facts, names, "input", number);
         }
-        for (int64_t i = 0; i < im->graph.outputs.count; i++) {
-                const int32_t number = flat_i32(&im->graph.outputs, i);
+        for (int64_t i = 0; i < im->graph.table.outputs.count; i++) {
+                const int32_t number = flat_i32(&im->graph.table.outputs, i);
                 add_port(im, facts, number, &facts->outputs, &facts->output_count);
                 add_name(im, facts, names, "output", number);
         }
         add_operators(im, facts);
-        for (int i = 0; i < im->operator_count; i++)
-                for (int64_t k = 0; k < im->operators[i].outputs.count; k++)
-                        add_name(im, facts, names, "value", flat_i32(&im->operators[i].outputs, k));
-        for (int i = 0; i < im->tensor_count; i++) {
-                const struct tflite_tensor *t = &im->tensors[i];
+        for (int i = 0; i < im->graph.operator_count; i++)
+                for (int64_t k = 0; k < im->graph.operators[i].outputs.count; k++)
+                        add_name(im, facts, names, "value",
+                                 flat_i32(&im->graph.operators[i].outputs, k));
+        for (int i = 0; i < im->graph.tensor_count; i++) {
+                const struct tflite_tensor *t = &im->graph.tensors[i];
                 if (t->is_constant && t->type &&
                     !int_add(facts->parameters, type_elements(t->type), &facts->parameters))
                         facts->parameters = INT64_MAX;

@@ -128,6 +128,25 @@ bool tflite_window(struct tflite_import *im, struct compose_window *w, int64_t p
                tflite_invalid(im, "padding %lld, want 0 (SAME) or 1 (VALID)", (long long)padding);
 }
 
+/* ---- state ---- */
+
+struct value *tflite_against(struct tflite_import *im, struct value *v, struct value *first)
+{
+        struct compose *c = im->c;
+        double number;
+        if (!v || !first || (value_is_splat(first, &number) && number == 0))
+                return v;
+        const enum element e = value_element(v);
+        if (!element_is_float(e))
+                return compose_binary(c, OP_xor, v, first);
+        const enum element bits = element_info[e].bytes == 2   ? E_I16
+                                  : element_info[e].bytes == 4 ? E_I32
+                                                               : E_I64;
+        v = compose_as_bits(c, v, bits);
+        v = compose_binary(c, OP_xor, v, compose_as_bits(c, first, bits));
+        return compose_as_bits(c, v, e);
+}
+
 /* ---- fused activations ---- */
 
 static bool no_fused(struct tflite_import *im, int64_t fused)

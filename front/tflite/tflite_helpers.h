@@ -60,6 +60,12 @@ bool tflite_want_rank(struct tflite_import *im, const struct tflite_node *n, int
 bool tflite_window(struct tflite_import *im, struct compose_window *w, int64_t padding,
                    int64_t stride_h, int64_t stride_w, int64_t dilation_h, int64_t dilation_w);
 
+/* ---- state ---- */
+
+/* State begins as zeros: a number is kept as its bits against those of `first`, the constant that
+ * it begins with, and that is what makes it a number again. */
+struct value *tflite_against(struct tflite_import *im, struct value *v, struct value *first);
+
 /* ---- fused activations ---- */
 
 enum { FUSED_NONE, FUSED_RELU, FUSED_RELU_N1_TO_1, FUSED_RELU6, FUSED_TANH, FUSED_SIGN_BIT };

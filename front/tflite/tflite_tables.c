@@ -34,14 +34,23 @@ const struct flat_info *tflite_options_info(int option)
 
 static const struct tflite_row rows[] = {
 #define TFLITE_OP(code, name, in_min, in_max, out_max, options, importer, variant)                 \
-        { code, #name, in_min, in_max, out_max, 0, TFLITE_OPTIONS_##options, importer, variant, 0 },
-#define TFLITE_EACH(code, name, in_min, in_max, out_max, options, importer, variant)               \
-        { code, #name, in_min, in_max, out_max, 0, TFLITE_OPTIONS_##options, importer, variant, 1 },
-#define TFLITE_OP_ABSENT(code, name, in_min, in_max, absent, out_max, options, importer, variant)  \
         {                                                                                          \
-                code,     #name,  in_min, in_max, out_max, absent, TFLITE_OPTIONS_##options,       \
-                importer, variant, 0                                                               \
+                code,     #name,   in_min, in_max, out_max, 0, TFLITE_OPTIONS_##options,           \
+                importer, variant, 0,      0                                                       \
         },
+#define TFLITE_EACH(code, name, in_min, in_max, out_max, options, importer, variant)               \
+        {                                                                                          \
+                code,     #name,   in_min, in_max, out_max, 0, TFLITE_OPTIONS_##options,           \
+                importer, variant, 1,      0                                                       \
+        },
+#define TFLITE_STATE(code, name, in_min, in_max, out_max, options, importer, variant)              \
+        {                                                                                          \
+                code,     #name,   in_min, in_max, out_max, 0, TFLITE_OPTIONS_##options,           \
+                importer, variant, 0,      1                                                       \
+        },
+#define TFLITE_OP_ABSENT(code, name, in_min, in_max, absent, out_max, options, importer, variant)  \
+        { code,     #name,   in_min, in_max, out_max, absent, TFLITE_OPTIONS_##options,            \
+          importer, variant, 0,      0 },
 #include "front/tflite/tflite_ops.def"
 };
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Writes small TFLite files: tensors, operators, one graph. The schema is that of the ai-edge-litert wheel."""
+"""Writes small TFLite files: tensors, operators, graphs. The schema is that of the ai-edge-litert wheel."""
 import flatbuffers
 import numpy as np
 
@@ -16,7 +16,7 @@ class Writer:
     def __init__(self):
         self.tensors, self.operators, self.codes = [], [], {}
         self.buffers = [schema.BufferT()]
-        self.names = []
+        self.graphs = []
 
     def tensor(self, shape, dtype=np.float32, scale=None, zero=0, data=None, dimension=0, variable=False, name=None):
         """scale: a number, or one for each index of the dimension; data: of a constant. Returns the tensor's number."""
@@ -56,8 +56,26 @@ class Writer:
                 setattr(o.builtinOptions, field, value)
         self.operators.append(o)
 
+    def handle(self, name, container=""):
+        """the tensor of a variable's handle, and the node that makes it"""
+        number = self.tensor([])
+        self.tensors[number].type = schema.TensorType.RESOURCE
+        self.add("VAR_HANDLE", [], [number], "VarHandleOptions", sharedName=name, container=container)
+        return number
+
+    def graph(self, inputs, outputs, name):
+        g = schema.SubGraphT()
+        g.tensors, g.operators, g.inputs, g.outputs, g.name = self.tensors, self.operators, list(inputs), list(outputs), name
+        return g
+
+    def close(self, inputs=(), outputs=()):
+        """Makes what was added so far a subgraph behind the main one, and returns its number."""
+        self.graphs.append(self.graph(inputs, outputs, f"graph{len(self.graphs) + 1}"))
+        self.tensors, self.operators = [], []
+        return len(self.graphs)
+
     def bytes(self, inputs, outputs):
-        m, g = schema.ModelT(), schema.SubGraphT()
+        m = schema.ModelT()
         m.version, m.description = 3, "written by a test"
         for code in self.codes:
             c = schema.OperatorCodeT()
@@ -65,8 +83,7 @@ class Writer:
             if code == schema.BuiltinOperator.CUSTOM:
                 c.customCode = "Mystery"
             m.operatorCodes = (m.operatorCodes or []) + [c]
-        g.tensors, g.operators, g.inputs, g.outputs, g.name = self.tensors, self.operators, list(inputs), list(outputs), "main"
-        m.subgraphs, m.buffers = [g], self.buffers
+        m.subgraphs, m.buffers = [self.graph(inputs, outputs, "main"), *self.graphs], self.buffers
         b = flatbuffers.Builder(1024)
         b.Finish(m.Pack(b), b"TFL3")
         return bytes(b.Output())
