@@ -271,3 +271,57 @@ bool tflite_import_prelu(struct tflite_import *im, struct tflite_node *n)
         struct value *positive = compose_with(c, OP_ge, x, 0);
         return tflite_output(im, n, 0, compose_select(c, positive, above, below));
 }
+
+bool tflite_import_add_n(struct tflite_import *im, struct tflite_node *n)
+{
+        struct value *sum = NULL;
+        for (int i = 0; i < n->input_count; i++) {
+                const struct value *x = tflite_input(n, i);
+                if (!x)
+                        return tflite_invalid(im, "operand %d is missing", i);
+                if (n->inputs[i]->q.count || element_info[value_element(x)].bytes < 4)
+                        return tflite_no_element(im, n, i);
+                if (x->type != n->inputs[0]->value->type)
+                        return tflite_invalid(im, "operand %d is %s, want %s as operand 0", i,
+                                              compose_text(im->c, x->type),
+                                              compose_text(im->c, n->inputs[0]->value->type));
+                sum = i ? add(im->c, sum, n->inputs[i]->value) : n->inputs[i]->value;
+        }
+        return tflite_output(im, n, 0, sum);
+}
+
+/* Quotients of integers, rounded down: that of C, less one where it was rounded up. */
+static struct value *floor_quotient(struct compose *c, struct value *x, struct value *y)
+{
+        struct value *quotient = divide(c, x, y), *rest = compose_binary(c, OP_rem, x, y);
+        struct value *inexact = compose_with(c, OP_ne, rest, 0);
+        struct value *signs = compose_with(c, OP_lt, compose_binary(c, OP_xor, rest, y), 0);
+        return compose_select(c, both(c, inexact, signs), plus(c, quotient, -1), quotient);
+}
+
+/* FLOOR_DIV, FLOOR_MOD (variant OP_mod). */
+bool tflite_import_floor(struct tflite_import *im, struct tflite_node *n)
+{
+        struct value *v[2], *y;
+        if (!operands(im, n, v))
+                return false;
+        if (n->inputs[0]->q.count || value_element(v[0]) == E_BOOL)
+                return tflite_no_element(im, n, 0);
+        if (tflite_variant(n) == OP_mod)
+                y = combined(im, n, v);
+        else if (element_is_float(value_element(v[0])))
+                y = compose_unary(im->c, OP_floor, divide(im->c, v[0], v[1]));
+        else
+                y = floor_quotient(im->c, v[0], v[1]);
+        return tflite_output(im, n, 0, y);
+}
+
+bool tflite_import_pow(struct tflite_import *im, struct tflite_node *n)
+{
+        struct value *v[2];
+        if (!operands(im, n, v))
+                return false;
+        if (n->inputs[0]->q.count || value_element(v[0]) == E_BOOL)
+                return tflite_no_element(im, n, 0);
+        return tflite_output(im, n, 0, combined(im, n, v));
+}

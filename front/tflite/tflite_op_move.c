@@ -232,6 +232,8 @@ bool tflite_import_split(struct tflite_import *im, struct tflite_node *n)
 
 /* ---- parts and pads ---- */
 
+enum { ANY_PADS = -1 };
+
 /* Which bit of a mask stands for entry i. */
 static bool bit(int64_t mask, int i) { return mask >> i & 1; }
 
@@ -322,14 +324,13 @@ bool tflite_import_slice(struct tflite_import *im, struct tflite_node *n)
         return tflite_output(im, n, 0, compose_slice(im->c, x, &s));
 }
 
-/* Pads operand 0 by the amounts of operand 1, <rank x 2>. */
-static bool pad(struct tflite_import *im, struct tflite_node *n, struct value *fill, int mode,
-                int64_t least_of_mode)
+/* Reads the amounts of operand 1, <rank x 2>; there are at most so many in front of a dimension,
+ * and behind it, as it has elements, less `less`. */
+static bool pads_read(struct tflite_import *im, struct tflite_node *n, int64_t *numbers, int less)
 {
         struct compose *c = im->c;
         struct value *x = n->inputs[0]->value, *amounts = n->inputs[1]->value;
         const int rank = value_rank(x);
-        int64_t low[RANK_MAX], numbers[2 * RANK_MAX], extents[RANK_MAX];
         int count;
         if (value_rank(amounts) != 2 || value_extent(amounts, 1) != 2 ||
             value_extent(amounts, 0) != rank)
@@ -342,14 +343,28 @@ static bool pad(struct tflite_import *im, struct tflite_node *n, struct value *f
         if (!value_ints(flat, numbers, 2 * RANK_MAX, &count))
                 return tflite_unsupported(im, "pads that only a run knows");
         for (int d = 0; d < rank; d++) {
-                const int64_t most = least_of_mode < 0
-                                             ? NUMBER_MAX
-                                             : compose_max(0, value_extent(x, d) - least_of_mode);
-                low[d] = numbers[2 * d];
-                if (low[d] < 0 || numbers[2 * d + 1] < 0 || low[d] > most ||
-                    numbers[2 * d + 1] > most)
+                const int64_t most =
+                        less == ANY_PADS ? NUMBER_MAX : compose_max(0, value_extent(x, d) - less);
+                const int64_t *p = &numbers[2 * d];
+                if (p[0] < 0 || p[1] < 0 || p[0] > most || p[1] > most)
                         return tflite_invalid(im, "pads %lld and %lld of dimension %d",
-                                              (long long)low[d], (long long)numbers[2 * d + 1], d);
+                                              (long long)p[0], (long long)p[1], d);
+        }
+        return true;
+}
+
+/* Pads operand 0 by the amounts of operand 1. */
+static bool pad(struct tflite_import *im, struct tflite_node *n, struct value *fill, int mode,
+                int less)
+{
+        struct compose *c = im->c;
+        struct value *x = n->inputs[0]->value;
+        const int rank = value_rank(x);
+        int64_t low[RANK_MAX], numbers[2 * RANK_MAX], extents[RANK_MAX];
+        if (!pads_read(im, n, numbers, less))
+                return false;
+        for (int d = 0; d < rank; d++) {
+                low[d] = numbers[2 * d];
                 extents[d] = value_extent(x, d) + low[d] + numbers[2 * d + 1];
         }
         const struct type *t = compose_type_static(c, value_element(x), rank, extents);
@@ -369,13 +384,42 @@ bool tflite_import_pad(struct tflite_import *im, struct tflite_node *n)
                 fill = compose_integer(im->c, e, n->outputs[0]->q.zeros[0]);
         else
                 fill = build_scalar(im->c->b, e, 0);
-        return fill && pad(im, n, fill, PAD_CONSTANT, -1);
+        return fill && pad(im, n, fill, PAD_CONSTANT, ANY_PADS);
+}
+
+/* Returns `count` elements of x from one end of the axis, in reverse order. */
+static struct value *mirrored(struct compose *c, struct value *x, int axis, bool end, int64_t count)
+{
+        const int64_t from = end ? value_extent(x, axis) - count : 0;
+        return compose_reverse(c, compose_part(c, x, axis, from, count), axis);
+}
+
+/* The outermost elements are mirrored, too. */
+static bool symmetric(struct tflite_import *im, struct tflite_node *n)
+{
+        struct value *x = n->inputs[0]->value;
+        int64_t numbers[2 * RANK_MAX];
+        if (!pads_read(im, n, numbers, 0))
+                return false;
+        for (int d = 0; d < value_rank(n->inputs[0]->value) && x; d++) {
+                struct value *parts[3];
+                int count = 0;
+                if (numbers[2 * d])
+                        parts[count++] = mirrored(im->c, x, d, false, numbers[2 * d]);
+                parts[count++] = x;
+                if (numbers[2 * d + 1])
+                        parts[count++] = mirrored(im->c, x, d, true, numbers[2 * d + 1]);
+                if (!parts[0] || !parts[count - 1])
+                        return false;
+                x = compose_concat(im->c, parts, count, d);
+        }
+        return tflite_output(im, n, 0, x);
 }
 
 bool tflite_import_mirror_pad(struct tflite_import *im, struct tflite_node *n)
 {
         if (TFLITE_OPTIONS(n, MirrorPadOptions)->mode)
-                return tflite_unsupported(im, "mode SYMMETRIC");
+                return symmetric(im, n);
         struct value *fill = build_scalar(im->c->b, value_element(n->inputs[0]->value), 0);
         return pad(im, n, fill, PAD_REFLECT, 1);
 }

@@ -66,3 +66,19 @@ bool tflite_import_max_pool(struct tflite_import *im, struct tflite_node *n)
                 return tflite_no_element(im, n, 0);
         return tflite_output(im, n, 0, y ? tflite_to_back(im, y) : NULL);
 }
+
+/* The root of the mean of squares, where pads do not count. */
+bool tflite_import_l2_pool(struct tflite_import *im, struct tflite_node *n)
+{
+        struct compose *c = im->c;
+        struct compose_pool pool;
+        if (!pool_read(im, n, &pool))
+                return false;
+        if (!tflite_is_float(n->inputs[0]))
+                return tflite_no_element(im, n, 0);
+        struct value *x = tflite_to_front(im, n->inputs[0]->value);
+        x = x ? mul(c, x, x) : NULL;
+        x = x ? compose_unary(c, OP_sqrt, compose_average_pool(c, x, &pool)) : NULL;
+        x = tflite_activated(im, x, TFLITE_OPTIONS(n, Pool2DOptions)->fused);
+        return tflite_output(im, n, 0, x ? tflite_to_back(im, x) : NULL);
+}

@@ -103,6 +103,55 @@ bool tflite_import_reduce(struct tflite_import *im, struct tflite_node *n)
         return tflite_output(im, n, 0, kept(im, n, y, &a));
 }
 
+/* REDUCE_ALL, REDUCE_ANY: the least, or largest, of truth values. */
+bool tflite_import_reduce_truth(struct tflite_import *im, struct tflite_node *n)
+{
+        struct compose *c = im->c;
+        struct axes a;
+        if (!axes_read(im, n, &a))
+                return false;
+        if (value_element(n->inputs[0]->value) != E_BOOL)
+                return tflite_no_element(im, n, 0);
+        struct value *y = compose_reduce(c, (enum reducer)tflite_variant(n), n->inputs[0]->value,
+                                         a.axes, a.count, E_COMPUTE);
+        return tflite_output(im, n, 0, kept(im, n, y, &a));
+}
+
+bool tflite_import_cumsum(struct tflite_import *im, struct tflite_node *n)
+{
+        const struct tflite_CumsumOptions *o = TFLITE_OPTIONS(n, CumsumOptions);
+        struct value *x = n->inputs[0]->value;
+        int64_t axis[1];
+        int count, at;
+        if (!tflite_ints(im, n, 1, axis, 1, &count))
+                return false;
+        if (count != 1)
+                return tflite_invalid(im, "%d axes, want one", count);
+        if (n->inputs[0]->q.count || element_info[value_element(x)].bytes < 4)
+                return tflite_no_element(im, n, 0);
+        return (at = tflite_axis(im, axis[0], value_rank(x))) >= 0 &&
+               tflite_output(im, n, 0,
+                             compose_cumulate(im->c, x, REDUCE_sum, at, o->exclusive, o->reverse));
+}
+
+/* Each row is divided by the root of the sum of its squares, or by a millionth. */
+bool tflite_import_l2_normalization(struct tflite_import *im, struct tflite_node *n)
+{
+        struct compose *c = im->c;
+        struct value *x = n->inputs[0]->value;
+        const int64_t axis = value_rank(x) - 1;
+        if (axis < 0)
+                return tflite_invalid(im, "a scalar");
+        if (!tflite_is_float(n->inputs[0]))
+                return tflite_no_element(im, n, 0);
+        struct value *norm = compose_reduce(c, REDUCE_sum, mul(c, x, x), &axis, 1, E_COMPUTE);
+        norm = compose_with(c, OP_max, compose_unary(c, OP_sqrt, norm), (double)1e-6f);
+        norm = norm ? compose_unreduce(c, norm, x->type, &axis, 1) : NULL;
+        return tflite_output(
+                im, n, 0,
+                tflite_activated(im, divide(c, x, norm), TFLITE_OPTIONS(n, L2NormOptions)->fused));
+}
+
 bool tflite_import_arg(struct tflite_import *im, struct tflite_node *n)
 {
         struct value *x = n->inputs[0]->value;
@@ -165,4 +214,15 @@ bool tflite_import_softmax(struct tflite_import *im, struct tflite_node *n)
         if (!tflite_is_quantized(n->inputs[0]) || element_info[value_element(x)].bytes != 1)
                 return tflite_no_element(im, n, 0);
         return tflite_output(im, n, 0, byte_softmax(im, n, beta));
+}
+
+bool tflite_import_log_softmax(struct tflite_import *im, struct tflite_node *n)
+{
+        struct value *x = n->inputs[0]->value;
+        const int64_t axis = value_rank(x) - 1;
+        if (axis < 0)
+                return tflite_invalid(im, "a softmax of a scalar");
+        if (!tflite_is_float(n->inputs[0]))
+                return tflite_no_element(im, n, 0);
+        return tflite_output(im, n, 0, compose_softmax(im->c, x, &axis, 1, true));
 }

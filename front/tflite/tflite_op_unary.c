@@ -211,6 +211,13 @@ bool tflite_import_elu(struct tflite_import *im, struct tflite_node *n)
         return activation(im, n, &(struct compose_activation){ .kind = ACT_ELU, .alpha = 1 });
 }
 
+bool tflite_import_gelu(struct tflite_import *im, struct tflite_node *n)
+{
+        const bool by_tanh = TFLITE_OPTIONS(n, GeluOptions)->approximate;
+        return activation(
+                im, n, &(struct compose_activation){ .kind = by_tanh ? ACT_GELU_TANH : ACT_GELU });
+}
+
 /* ---- activations that are lines ---- */
 
 /* Returns x * m + zero of the output, for x of 16 bits or less, bounded. */
@@ -345,7 +352,8 @@ bool tflite_import_hard_swish(struct tflite_import *im, struct tflite_node *n)
 
 bool tflite_import_unary(struct tflite_import *im, struct tflite_node *n)
 {
-        const bool numbers = tflite_variant(n) == OP_abs || tflite_variant(n) == OP_neg;
+        const int code = tflite_variant(n);
+        const bool numbers = code == OP_abs || code == OP_neg || code == OP_sign;
         if (n->inputs[0]->q.count ||
             (!tflite_is_float(n->inputs[0]) &&
              !(numbers && element_is_integer(value_element(n->inputs[0]->value)))))

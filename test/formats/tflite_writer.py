@@ -9,6 +9,7 @@ TYPES = {np.dtype(t): getattr(schema.TensorType, name) for t, name in [
     (np.float32, "FLOAT32"), (np.float16, "FLOAT16"), (np.int32, "INT32"), (np.uint8, "UINT8"), (np.int64, "INT64"), (np.bool_, "BOOL"),
     (np.int16, "INT16"), (np.int8, "INT8"), (np.float64, "FLOAT64"), (np.uint32, "UINT32"), (np.uint16, "UINT16")]}
 SAME, VALID = 0, 1
+VERSIONS = {schema.BuiltinOperator.BROADCAST_TO: 2}      # others are there since version 1
 NONE, RELU, RELU_N1_TO_1, RELU6 = 0, 1, 2, 3
 
 
@@ -79,7 +80,7 @@ class Writer:
         m.version, m.description = 3, "written by a test"
         for code in self.codes:
             c = schema.OperatorCodeT()
-            c.builtinCode, c.deprecatedBuiltinCode, c.version = code, min(code, 127), 1
+            c.builtinCode, c.deprecatedBuiltinCode, c.version = code, min(code, 127), VERSIONS.get(code, 1)
             if code == schema.BuiltinOperator.CUSTOM:
                 c.customCode = "Mystery"
             m.operatorCodes = (m.operatorCodes or []) + [c]

@@ -1,0 +1,274 @@
+# SPDX-License-Identifier: MIT
+"""Operators of TFLite files that networks for images and sounds have less often, by random attributes, as LiteRT's reference kernels compute them."""
+import pathlib
+import sys
+
+import numpy as np
+import pytest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "support"))
+import dnncc  # noqa: E402
+
+pytest.importorskip("ai_edge_litert.interpreter")
+import test_tflite as tflite  # noqa: E402
+import tflite_writer as w  # noqa: E402
+
+FLOAT, INT8, INT16, INT32, BOOL = np.float32, np.int8, np.int16, np.int32, np.bool_
+
+
+def plain(c, *shape, kind=None):
+    """an input without a scale"""
+    c.inputs.append(c.w.tensor(shape, kind or c.kind))
+    return c.inputs[-1]
+
+
+def ints(c, numbers, kind=np.int32):
+    return c.w.constant(np.array(numbers, kind))
+
+
+def batch_matmul(c):
+    r = c.rng
+    batch, rows, inner, columns = r.integers(1, 4), *r.integers(1, 9, 3)
+    adj_x, adj_y = bool(r.integers(2)), bool(r.integers(2))
+    other = [batch] if r.integers(2) else [1]
+    x = c.input(2, batch, *([inner, rows] if adj_x else [rows, inner]))
+    y = c.input(*other, *([columns, inner] if adj_y else [inner, columns]))
+    z = c.output(2, batch, rows, columns, **c.quantized(tflite.scale_of(r, -2)))
+    c.w.add("BATCH_MATMUL", [x, y], [z], "BatchMatMulOptions", adjX=adj_x, adjY=adj_y)
+    return [z]
+
+
+def batches(back):
+    def make(c):
+        r = c.rng
+        n, rows, columns, channels = r.integers(1, 3), *r.integers(1, 4, 2), r.integers(1, 4)
+        block, flat = r.integers(1, 4, 2), bool(r.integers(2)) and not c.kind == INT8
+        around = np.array([[r.integers(0, b), 0] for b in block])
+        if flat:                        # LiteRT takes 3 dimensions, too
+            block, around = block[:1], around[:1]
+        inner = [rows * block[0] - around[0].sum(), *([] if flat else [columns * block[1] - around[1].sum()])]
+        outer = [rows, *([] if flat else [columns])]
+        q = c.quantized()
+        wide, narrow = [n * int(np.prod(block)), *outer, channels], [n, *inner, channels]
+        x, y = c.input(*(wide if back else narrow), **q), c.output(*(narrow if back else wide), **q)
+        c.w.add("BATCH_TO_SPACE_ND" if back else "SPACE_TO_BATCH_ND", [x, ints(c, block), ints(c, around)], [y])
+        return [y]
+    return make
+
+
+def dilated(c):
+    """a convolution of samples that are every second pixel, as converters write dilated ones"""
+    q = c.quantized()
+    x, cut, y, back = c.input(1, 6, 8, 3, **q), c.output(4, 5, 6, 3, **q), None, None
+    around = ints(c, [[2, 2], [2, 2]])
+    c.w.add("SPACE_TO_BATCH_ND", [x, ints(c, [2, 2]), around], [cut])
+    fw, fb = c.weights((4, 3, 3, 3), 0, 4)
+    z = c.quantized(tflite.scale_of(c.rng, -2))
+    y, back = c.output(4, 3, 4, 4, **z), c.output(1, 6, 8, 4, **z)
+    c.w.add("CONV_2D", [cut, fw, fb], [y], "Conv2DOptions", padding=w.VALID, strideH=1, strideW=1, dilationHFactor=1, dilationWFactor=1, fusedActivationFunction=w.RELU)
+    c.w.add("BATCH_TO_SPACE_ND", [y, ints(c, [2, 2]), ints(c, [[0, 0], [0, 0]])], [back])
+    return [back]
+
+
+def add_n(c):
+    xs = [plain(c, 2, 3) for _ in range(int(c.rng.integers(1, 5)))]
+    y = c.w.tensor([2, 3], c.kind)
+    c.w.add("ADD_N", xs, [y])
+    return [y]
+
+
+def broadcast(c):
+    shape = c.w.tensor([3], np.int32)
+    c.w.add("BROADCAST_ARGS", [ints(c, [3, 1]), ints(c, [2, 1, 4])], [shape])
+    x, y = plain(c, 3, 1), c.w.tensor([2, 3, 4], c.kind)
+    c.w.add("BROADCAST_TO", [x, shape], [y])
+    return [y]
+
+
+def cumsum(c):
+    x, y = plain(c, 3, 5, 2), c.w.tensor([3, 5, 2], c.kind)
+    c.w.add("CUMSUM", [x, ints(c, int(c.rng.integers(-3, 3)))], [y], "CumsumOptions", exclusive=bool(c.rng.integers(2)), reverse=bool(c.rng.integers(2)))
+    return [y]
+
+
+def fill(c):
+    x, y = plain(c), c.w.tensor([2, 3], c.kind)
+    c.w.add("FILL", [ints(c, [2, 3]), x], [y])
+    return [y]
+
+
+def not_zero(values):
+    """no divisor of 0, and small ones of both signs"""
+    x, y = values
+    y = (y % 7 + 1) * np.where(np.arange(y.size).reshape(y.shape) % 2, -1, 1)
+    return [x, y.astype(x.dtype)]
+
+
+def floor(name):
+    def make(c):
+        x, y, z = plain(c, 4, 6), plain(c, *([4, 6] if c.rng.integers(2) else [6])), c.w.tensor([4, 6], c.kind)
+        c.values = not_zero
+        c.w.add(name, [x, y], [z])
+        return [z]
+    return make
+
+
+def power(c):
+    x, y, z = plain(c, 4, 6), plain(c, 6), c.w.tensor([4, 6], c.kind)
+    c.values = (lambda v: [np.abs(v[0]), v[1]]) if c.real else (lambda v: [v[0] % 5 - 2, np.abs(v[1]) % 6])
+    c.w.add("POW", [x, y], [z])
+    return [z]
+
+
+def gather_nd(c):
+    q = c.quantized() if c.kind in (INT8, INT16) else {}
+    depth = int(c.rng.integers(1, 4))
+    x = c.w.tensor([3, 4, 5], c.kind, **q)
+    c.inputs.append(x)
+    at = c.rng.integers(0, 3, (2, depth)).astype(np.int32)
+    y = c.w.tensor([2, *[3, 4, 5][depth:]], c.kind, **q)
+    c.w.add("GATHER_ND", [x, ints(c, at)], [y])
+    return [y]
+
+
+def embedding(c):
+    """by indices of a run; a table of bytes becomes floats"""
+    table = c.rng.integers(-128, 128, (9, 4)).astype(INT8) if c.kind == INT8 else c.rng.standard_normal((9, 4)).astype(FLOAT)
+    x, y = plain(c, 5, kind=np.int32), c.w.tensor([5, 4], FLOAT)
+    c.values = lambda v: [np.abs(v[0]) % 9]
+    c.w.add("EMBEDDING_LOOKUP", [x, c.w.constant(table, **({"scale": 0.25} if c.kind == INT8 else {}))], [y])
+    return [y]
+
+
+def l2_normalization(c):
+    x, y = plain(c, 3, 7), c.w.tensor([3, 7], c.kind)
+    c.w.add("L2_NORMALIZATION", [x], [y], "L2NormOptions")
+    return [y]
+
+
+def row(name, shape=(3, 7), options=None, to=None, **fields):
+    """an operator of one operand without a scale"""
+    def make(c):
+        x, y = plain(c, *shape), c.w.tensor(shape, to or c.kind)
+        c.w.add(name, [x], [y], options, **fields)
+        return [y]
+    return make
+
+
+def reverse(c):
+    q = c.quantized() if c.kind in (INT8, INT16) else {}
+    x, y = c.w.tensor([2, 3, 4], c.kind, **q), c.w.tensor([2, 3, 4], c.kind, **q)
+    c.inputs.append(x)
+    c.w.add("REVERSE_V2", [x, ints(c, [int(c.rng.integers(-3, 3))])], [y])
+    return [y]
+
+
+def select(name, condition, *shapes):
+    def make(c):
+        q = c.quantized() if c.kind in (INT8, INT16) else {}
+        x = plain(c, *condition, kind=BOOL)
+        a, b = (c.w.tensor(shape, c.kind, **q) for shape in shapes)
+        c.inputs += [a, b]
+        y = c.w.tensor(np.broadcast_shapes(*shapes, condition if name == "SELECT_V2" else shapes[0]), c.kind, **q)
+        c.w.add(name, [x, a, b], [y])
+        return [y]
+    return make
+
+
+def shape(c):
+    """the shape of an input, of which a part is another one's"""
+    x, s, two, y = plain(c, 4, 6, 2), c.w.tensor([3], np.int32), c.w.tensor([2], np.int32), c.w.tensor([4, 6], c.kind)
+    z, r = plain(c, 24), c.w.tensor([], np.int32)
+    c.w.add("SHAPE", [x], [s], "ShapeOptions", outType=w.schema.TensorType.INT32)
+    c.w.add("SLICE", [s, ints(c, [0]), ints(c, [2])], [two])
+    c.w.add("RESHAPE", [z, two], [y])
+    c.w.add("RANK", [x], [r])
+    return [y, s, r]
+
+
+def zeros_like(c):
+    x, z, y = plain(c, 4, 6), c.w.tensor([4, 6], c.kind), c.w.tensor([4, 6], c.kind)
+    c.w.add("ZEROS_LIKE", [x], [z])
+    c.w.add("ADD", [x, z], [y], "AddOptions")
+    return [y]
+
+
+def truth(name):
+    def make(c):
+        keep = bool(c.rng.integers(2))
+        x, y = plain(c, 3, 2, 2, kind=BOOL), c.w.tensor([3, 1, 2] if keep else [3, 2], BOOL)
+        c.w.add(name, [x, ints(c, [1])], [y], "ReducerOptions", keepDims=keep)
+        return [y]
+    return make
+
+
+def update(*part):
+    """starts may lie outside: the update is moved into its tensor"""
+    def make(c):
+        q = c.quantized() if c.kind in (INT8, INT16) else {}
+        x, u, y = c.w.tensor([4, 5, 3], c.kind, **q), c.w.tensor(part, c.kind, **q), c.w.tensor([4, 5, 3], c.kind, **q)
+        c.inputs += [x, u]
+        at = plain(c, 3, kind=np.int32)
+        c.values = lambda v: [v[0], v[1], v[2] % 9 - 2]
+        c.w.add("DYNAMIC_UPDATE_SLICE", [x, u, at], [y])
+        return [y]
+    return make
+
+
+def tile(c):
+    times = c.rng.integers(1, 4, 3)
+    x, y = plain(c, 2, 1, 3), c.w.tensor([2 * times[0], times[1], 3 * times[2]], c.kind)
+    c.w.add("TILE", [x, ints(c, times)], [y])
+    return [y]
+
+
+def one_hot(c):
+    axis = int(c.rng.integers(-1, 2))
+    out = [3, 2]
+    out.insert(axis if axis >= 0 else 2, 5)
+    x, y = plain(c, 3, 2, kind=np.int32), c.w.tensor(out, c.kind)
+    c.values = lambda v: [v[0] % 9 - 2]
+    c.w.add("ONE_HOT", [x, ints(c, 5), c.w.constant(np.array(2, c.kind)), c.w.constant(np.array(-1, c.kind))], [y], "OneHotOptions", axis=axis)
+    return [y]
+
+
+def top_k(c):
+    q = c.quantized() if c.kind in (INT8, INT16) else {}
+    x, y, at = c.w.tensor([3, 9], c.kind, **q), c.w.tensor([3, 4], c.kind, **q), c.w.tensor([3, 4], np.int32)
+    c.inputs.append(x)
+    c.values = lambda v: [v[0] if c.real else v[0] // 32]       # some are equal
+    c.w.add("TOPK_V2", [x, ints(c, 4)], [y, at])
+    return [y, at]
+
+
+def mirror(c):
+    q = c.quantized()
+    pads = np.array([[0, 0], [1, 2], [3, 0], [0, 2]])
+    x, y = c.input(2, 3, 3, 2, **q), c.output(*(np.array([2, 3, 3, 2]) + pads.sum(1)), **q)
+    c.w.add("MIRROR_PAD", [x, ints(c, pads)], [y], "MirrorPadOptions", mode=1)
+    return [y]
+
+
+MOVES = (FLOAT, INT8, INT16)
+CASES = {
+    "batch_matmul": (batch_matmul, (FLOAT, INT8, INT16)), "space_to_batch": (batches(False), (FLOAT, INT8)), "batch_to_space": (batches(True), (FLOAT, INT8)),
+    "dilated": (dilated, (FLOAT, INT8)), "add_n": (add_n, (FLOAT, INT32)), "broadcast": (broadcast, (FLOAT, INT32)), "cumsum": (cumsum, (FLOAT, INT32)),
+    "fill": (fill, (FLOAT, INT32)), "floor_div": (floor("FLOOR_DIV"), (FLOAT, INT32)), "floor_mod": (floor("FLOOR_MOD"), (FLOAT, INT32)), "pow": (power, (FLOAT, INT32)),
+    "gather_nd": (gather_nd, (FLOAT, INT8, INT16, INT32)), "embedding_lookup": (embedding, (FLOAT, INT8)),
+    "l2_normalization": (l2_normalization, (FLOAT,)), "l2_pool": (tflite.pool("L2_POOL_2D"), (FLOAT,)), "log_softmax": (row("LOG_SOFTMAX"), (FLOAT,)),
+    "reverse": (reverse, (FLOAT, INT8, INT16, INT32)), "select": (select("SELECT", [3, 4], [3, 4], [3, 4]), (FLOAT, INT8, INT32)),
+    "select_rows": (select("SELECT", [3], [3, 4], [3, 4]), (FLOAT, INT8)), "select_one": (select("SELECT", [], [3, 4], [3, 4]), (FLOAT,)),
+    "select_v2": (select("SELECT_V2", [3, 1], [4], [2, 3, 4]), (FLOAT, INT8, INT16, INT32)), "shape": (shape, (FLOAT, INT32)), "zeros_like": (zeros_like, (FLOAT, INT32)),
+    "reduce_all": (truth("REDUCE_ALL"), (BOOL,)), "reduce_any": (truth("REDUCE_ANY"), (BOOL,)),
+    "update": (update(2, 3, 1), MOVES), "update_rows": (update(2, 5, 3), MOVES), "update_inner": (update(4, 2, 3), (FLOAT,)), "update_all": (update(4, 5, 3), (FLOAT,)),
+    "tile": (tile, (FLOAT, INT32)), "one_hot": (one_hot, (FLOAT, INT32)), "top_k": (top_k, (FLOAT, INT8)), "mirror_pad": (mirror, (FLOAT, INT8)),
+    "gelu": (row("GELU", options="GeluOptions"), (FLOAT,)), "gelu_tanh": (row("GELU", options="GeluOptions", approximate=True), (FLOAT,)), "sign": (row("SIGN"), (FLOAT, INT32)),
+}
+
+
+@pytest.mark.sample(60)
+@pytest.mark.parametrize("seed", range(tflite.SEEDS))
+@pytest.mark.parametrize("name,kind", [(name, kind) for name, (_, kinds) in CASES.items() for kind in kinds], ids=lambda v: v if isinstance(v, str) else np.dtype(v).name)
+def test_operator(name, kind, seed, tmp_path):
+    tflite.compare_operator(CASES[name][0], kind, seed, tmp_path)
