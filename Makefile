@@ -158,7 +158,7 @@ $(B)/libdnncc_vta.a $(B)/libdnncc_unified.a:
 # The compiler in a library, for programs that load models (runtime/dnncc_jit.h): one object, whose names but those of the header are its own.
 # Threads are those of libdnncc_runtime, which generated code in the program shares.
 $(B)/libdnncc_jit.a: $(filter-out $(JITTED) %/cost_library.o,$(OBJECTS))
-$(B)/libdnncc_jit.a: NAMES := load load_memory describe run free
+$(B)/libdnncc_jit.a: NAMES := load load_memory describe entry state run free
 # ... or what models cost (runtime/dnncc_cost.h): nothing that runs one is in it
 $(B)/libdnncc_cost.a: $(filter-out $(JITTED) %/jit_library.o $(B)/obj/codegen/llvm/%,$(OBJECTS)) $(B)/obj/codegen/llvm/llvm_absent.o
 $(B)/libdnncc_cost.a: NAMES := cost cost_memory cost_free

@@ -338,7 +338,8 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
 static void describe(struct c_writer *w, const char *build)
 {
         c_weights_describe(w, build, w->interface_arena, w->interface);
-        w->interface->state_mark = c_state_any(w) ? c_state_mark(w) : 0;
+        w->interface->state_mark =
+                c_state_any(w) ? loop_state_mark(w->p, w->options->version) : 0;
 }
 
 /* c is NULL where the code is printed in another language. */

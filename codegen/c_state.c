@@ -14,10 +14,8 @@
  * are state are variables of the caller's, which run reads and sets. */
 #include "codegen/c_writer.h"
 
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/sha256.h"
 #include "base/size.h"
 
 bool c_state_any(const struct c_writer *w) { return w->state_count > 0; }
@@ -54,19 +52,10 @@ const char *c_state_parameter(struct c_writer *w)
 
 /* ---- the header ---- */
 
-static const char *shape_text(struct c_writer *w, const struct loop_buffer *b)
-{
-        const char *text = "";
-        for (int d = 0; b->type && d < b->type->rank; d++)
-                text = arena_printf(w->arena, "%s%s%lld", text, d ? " x " : "",
-                                    (long long)type_extent(b->type, d));
-        return text;
-}
-
 /* Returns the shape that the member holds in a run; its memory has each extent at its bound. */
 static const char *run_shape_text(struct c_writer *w, const struct loop_buffer *b)
 {
-        return b->extents ? c_shape_text(w, b) : shape_text(w, b);
+        return b->extents ? c_shape_text(w, b) : loop_shape_text(w->arena, b);
 }
 
 static void put_padding(struct c_writer *w, const char *stem, const char *name, int64_t bytes)
@@ -97,7 +86,7 @@ static void put_struct(struct c_writer *w)
                                                      : STATE_WORD * (1 + kept_count(w))));
                 c_line(w, "%s %s[%lld];         /* %s: \"%s\", the next time from \"%s\" */",
                        element_info[b->element].c_type, name, (long long)b->extent,
-                       shape_text(w, b), text_safe(w->arena, b->port, strlen(b->port)),
+                       loop_shape_text(w->arena, b), text_safe(w->arena, b->port, strlen(b->port)),
                        text_safe(w->arena, b->next_port, strlen(b->next_port)));
                 put_padding(w, "after", name,
                             round_up(loop_buffer_bytes(b), STATE_ALIGN) - loop_buffer_bytes(b));
@@ -170,31 +159,10 @@ void c_state_table(struct c_writer *w)
 
 /* ---- run ---- */
 
-/* Returns the mark of a state: a digest of the model and of the members, never 0. */
-uint64_t c_state_mark(struct c_writer *w)
-{
-        struct sha256 sha;
-        char hex[65];
-        sha256_init(&sha);
-        sha256_update(&sha, w->options->version, strlen(w->options->version) + 1);
-        sha256_update(&sha, w->p->source, strlen(w->p->source) + 1);
-        for (int i = 0; i < w->state_count; i++) {
-                const struct loop_buffer *b = w->states[i];
-                const char *line = arena_printf(w->arena, "%s %s %s %lld %s", b->port,
-                                                b->next_port, element_info[b->element].text,
-                                                (long long)b->extent, shape_text(w, b));
-                sha256_update(&sha, line, strlen(line) + 1);
-        }
-        for (int i = loop_first_kept(w->p); i < w->p->extent_count; i++)
-                sha256_update(&sha, w->p->extents[i].name, strlen(w->p->extents[i].name) + 1);
-        sha256_hex(&sha, hex);
-        hex[15] = 0;
-        return (uint64_t)strtoull(hex, NULL, 16) << 4 | 1;
-}
-
 static const char *mark_of(struct c_writer *w)
 {
-        return arena_printf(w->arena, "UINT64_C(0x%016llx)", (unsigned long long)c_state_mark(w));
+        const uint64_t mark = loop_state_mark(w->p, w->options->version);
+        return arena_printf(w->arena, "UINT64_C(0x%016llx)", (unsigned long long)mark);
 }
 
 void c_state_check(struct c_writer *w)

@@ -404,8 +404,6 @@ void c_state_uses(struct c_writer *w);                    /* Marks the extents t
 /* Prints what gives extents that are state their next values. */
 void c_state_end(struct c_writer *w);
 void c_state_functions(struct c_writer *w, struct text *out);     /* Prints PREFIX_state_reset. */
-uint64_t c_state_mark(struct c_writer *w);                /* Returns what a state of this build
-                                                           * begins with. */
 /* Prints the table of members; returns its name. */
 const char *c_state_describe(struct c_writer *w);
 

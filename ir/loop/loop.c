@@ -287,6 +287,15 @@ int64_t loop_state_size(const struct loop_program *p)
         return end > loop_state_head(p) ? end : 0;
 }
 
+const char *loop_shape_text(struct arena *arena, const struct loop_buffer *b)
+{
+        const char *text = "";
+        for (int d = 0; b->type && d < b->type->rank; d++)
+                text = arena_printf(arena, "%s%s%lld", text, d ? " x " : "",
+                                    (long long)type_extent(b->type, d));
+        return text;
+}
+
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
                                     int64_t extent, enum loop_space space)
 {

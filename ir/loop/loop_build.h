@@ -86,6 +86,11 @@ enum { STATE_ALIGN = 64, STATE_WORD = 8 };
 int64_t loop_state_head(const struct loop_program *p);
 int64_t loop_state_offset(const struct loop_program *p, const struct loop_buffer *b);
 int64_t loop_state_size(const struct loop_program *p);
+/* Returns what the head says: a digest of the model, its buffers and extents that are state, and
+ * the version of dnncc; never 0 (loop_digest.c). */
+uint64_t loop_state_mark(const struct loop_program *p, const char *version);
+/* Returns b's shape, "2 x 3", with extents that a run gives at their bounds. */
+const char *loop_shape_text(struct arena *arena, const struct loop_buffer *b);
 /* Adds a buffer, of the entry at p->at. */
 struct loop_buffer *loop_buffer_add(struct loop_program *p, const char *name, enum element e,
                                     /* The name is made unique. */

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* Computes a digest of a kernel or a task, of everything but names, by which equal ones are found.
  * Its own variables are numbered in order of declaration, buffers by position, and those that it
- * allocates behind these. */
+ * allocates behind these. And the mark of a program's state, of which names are a part. */
+#include <stdlib.h>
+#include <string.h>
+
 #include "base/sha256.h"
 #include "ir/loop/stream.h"
 #include "ir/target/schedule.h"
@@ -163,4 +166,26 @@ void loop_digest(const struct loop_function *f, struct text *scratch, char hex[6
         sha256_init(&sha);
         sha256_update(&sha, scratch->data, scratch->length);
         sha256_hex(&sha, hex);
+}
+
+uint64_t loop_state_mark(const struct loop_program *p, const char *version)
+{
+        struct sha256 sha;
+        char hex[65];
+        sha256_init(&sha);
+        sha256_update(&sha, version, strlen(version) + 1);
+        sha256_update(&sha, p->source, strlen(p->source) + 1);
+        for (const struct loop_buffer *b = p->buffers; b; b = b->next) {
+                if (b->space != SPACE_STATE)
+                        continue;
+                const char *line = arena_printf(p->arena, "%s %s %s %lld %s", b->port, b->next_port,
+                                                element_info[b->element].text, (long long)b->extent,
+                                                loop_shape_text(p->arena, b));
+                sha256_update(&sha, line, strlen(line) + 1);
+        }
+        for (int i = loop_first_kept(p); i < p->extent_count; i++)
+                sha256_update(&sha, p->extents[i].name, strlen(p->extents[i].name) + 1);
+        sha256_hex(&sha, hex);
+        hex[15] = 0;
+        return (uint64_t)strtoull(hex, NULL, 16) << 4 | 1;
 }

@@ -8,7 +8,7 @@ import weakref
 
 from . import _cache, _tool
 from ._error import Error, of_compiler
-from ._model import RUN, Description, Library, Model, share_threads
+from ._model import ABI, RUN, Description, Library, Model, share_threads
 
 USAGE, UNSUPPORTED = 1, 4
 
@@ -73,6 +73,8 @@ class Jitted(Library):
         self.model = load(origin, cache)
         weakref.finalize(self, library().dnncc_free, self.model).atexit = False
         d = library().dnncc_describe(self.model).contents
+        if d.abi != ABI or origin.given("entry"):       # what the library runs, but with one state for all callers
+            raise Error(UNSUPPORTED, "cc=\"jit\" runs no models with state or several entries yet")
         self.prefix = d.name.decode()
         self.function = RUN(ctypes.cast(library().dnncc_run, ctypes.c_void_p).value)
         self.describe(d)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* libdnncc_jit from outside: several models in threads, one model in threads, loads without growth, errors. Run by test_jit_library.py:
  *
- *     library threads|loads|errors MODEL.. */
+ *     library threads|loads|errors|extents|state|entries|texts MODEL.. */
 #include <assert.h>
 #include <dnncc_jit.h>
 #include <dnncc_runtime.h>
@@ -217,6 +217,111 @@ static void extents(const char *path)
         dnncc_free(model);
 }
 
+/* ---- state: y = running sum of x, and a cache that grows by a row a run ---- */
+
+static void *state_at(struct dnncc_model *model, const char *name, int64_t bytes)
+{
+        const struct dnncc_model_2 *d = (const struct dnncc_model_2 *)dnncc_describe(model);
+        for (uint32_t k = 0; k < d->state_count; k++)
+                if (!strcmp(d->states[k].name, name)) {
+                        assert((int64_t)d->states[k].bytes == bytes && d->states[k].offset + d->states[k].bytes <= d->model.regions[0].size);
+                        return (char *)dnncc_state(model) + d->states[k].offset;
+                }
+        assert(!"no such state");
+        return NULL;
+}
+
+static void step(struct dnncc_model *model, float value, int code, float want)
+{
+        float x[8], y[8];
+        for (int i = 0; i < 8; i++)
+                x[i] = value, y[i] = -1;
+        assert(dnncc_run(model, (const void *[]){ x }, (void *[]){ y }, NULL) == code);
+        for (int i = 0; i < 8; i++)
+                assert(y[i] == (code ? -1 : want));
+}
+
+static void state(const char *sum_path, const char *cache_path)
+{
+        static const char *const sum_options[] = { "--state=past=present", NULL }, *const cache_options[] = { "--dim=P=0..3", "--state=past=present", NULL };
+        struct dnncc_model *model = must_load(sum_path, sum_options), *other = must_load(sum_path, sum_options);
+        const struct dnncc_model_1 *d = dnncc_describe(model);
+        assert(d->abi == 2 && d->struct_size == sizeof(struct dnncc_model_2) && d->region_count == 1 && d->regions[0].kind == 1 && d->input_count == 1 &&
+               d->output_count == 1 && !strcmp(d->inputs[0].name, "x") && !strcmp(d->outputs[0].name, "y") && !dnncc_entry(model, "main"));
+        for (int k = 1; k <= 4; k++)
+                step(model, 1, 0, (float)k);
+        step(other, 1, 0, 1);                           /* it has a state of its own */
+        memcpy(dnncc_state(other), dnncc_state(model), (size_t)d->regions[0].size);
+        step(other, 1, 0, 5);                           /* a copy goes on by itself */
+        step(model, 2, 0, 6);
+        *(float *)state_at(model, "past", 32) = 10;
+        float x[8] = { 0 }, y[8];
+        assert(!dnncc_run(model, (const void *[]){ x }, (void *[]){ y }, NULL) && y[0] == 10 && y[1] == 6);
+        memset(dnncc_state(model), 0, (size_t)d->regions[0].size);
+        step(model, 3, 0, 3);
+        *(uint64_t *)dnncc_state(model) ^= 2;           /* the mark of another build */
+        step(model, 3, -18, 0);
+        dnncc_free(other);
+
+        other = must_load(cache_path, cache_options);
+        for (int64_t k = 0; k < 4; k++) {
+                assert(*(int64_t *)state_at(other, "P", 8) == k);
+                step(other, 1, 0, (float)(k + 1));
+        }
+        step(other, 1, -19, 0);                         /* there is room for three rows, of which a run adds one */
+        memset(dnncc_state(other), 0, (size_t)dnncc_describe(other)->regions[0].size);
+        step(other, 2, 0, 2);
+        memcpy(dnncc_state(other), dnncc_state(model), 64);
+        step(other, 1, -18, 0);
+        dnncc_free(other);
+        dnncc_free(model);
+}
+
+/* ---- entries: one of three rows at a time, one of a row; the state is of both ---- */
+
+static void entries(const char *path)
+{
+        static const char *const options[] = { "--entry=three:N=3", "--entry=one:N=1", "--state=past=present", NULL };
+        struct dnncc_model *three = must_load(path, options), *one = dnncc_entry(three, "one");
+        assert(one && one != three && dnncc_entry(one, "three") == three && dnncc_entry(three, "three") == three && !dnncc_entry(three, "two") &&
+               !dnncc_entry(three, "") && dnncc_state(one) == dnncc_state(three));
+        assert(dnncc_describe(three)->inputs[0].shape[0] == 3 && dnncc_describe(one)->inputs[0].shape[0] == 1);
+        assert(strstr(dnncc_describe(one)->name, "_one") && strstr(dnncc_describe(three)->name, "_three"));
+        float x[12], y[12];
+        for (int i = 0; i < 12; i++)
+                x[i] = 1;
+        for (int k = 0; k < 3; k++) {
+                assert(!dnncc_run(three, (const void *[]){ x }, (void *[]){ y }, NULL) && y[11] == (float)(3 + 4 * k));
+                assert(!dnncc_run(one, (const void *[]){ x }, (void *[]){ y }, NULL) && y[3] == (float)(4 + 4 * k) && y[11] == (float)(3 + 4 * k));
+        }
+        dnncc_free(one);                                /* the first one's is that of all */
+        assert(!dnncc_run(one, (const void *[]){ x }, (void *[]){ y }, NULL));
+        dnncc_free(three);
+}
+
+/* ---- texts ---- */
+
+static void texts(const char *path)
+{
+        static const char *const options[] = { "--text-bytes=8", NULL };
+        struct dnncc_model *model = must_load(path, options);
+        const struct dnncc_model_1 *d = dnncc_describe(model);
+        const char *words[] = { "a", "longer", "" };
+        char out[3][9];                                 /* the room of an output has a NUL behind it */
+        assert(d->inputs[0].type == 8 && d->inputs[0].rank == 1 && d->inputs[0].shape[0] == 3 && d->inputs[0].bytes == 24 && d->outputs[0].bytes == sizeof out);
+        for (int k = 0; k < 2; k++) {
+                memset(out, 1, sizeof out);
+                assert(!dnncc_run(model, (const void *[]){ words }, (void *[]){ out }, NULL));
+                for (int i = 0; i < 3; i++)
+                        assert(!strcmp(out[i], words[i]));
+        }
+        words[1] = "longer t";
+        assert(dnncc_run(model, (const void *[]){ words }, (void *[]){ out }, NULL) == -17);
+        words[1] = NULL;
+        assert(dnncc_run(model, (const void *[]){ words }, (void *[]){ out }, NULL) == -1);
+        dnncc_free(model);
+}
+
 int main(int argc, char **argv)
 {
         assert(argc > 2);
@@ -226,6 +331,12 @@ int main(int argc, char **argv)
                 loads(argv[2], atoi(argv[3]));
         else if (!strcmp(argv[1], "errors"))
                 errors(argv[2]);
+        else if (!strcmp(argv[1], "state"))
+                state(argv[2], argv[3]);
+        else if (!strcmp(argv[1], "entries"))
+                entries(argv[2]);
+        else if (!strcmp(argv[1], "texts"))
+                texts(argv[2]);
         else
                 extents(argv[2]);
         return 0;

@@ -2,6 +2,7 @@
 """--emit=object and its kin: an object of LLVM's is linked as the C would be, and gives the interpreter's bits and C's codes. Where LLVM is missing these
 tests are skipped, and say so."""
 import pathlib
+import os
 import re
 import shutil
 import sys
@@ -27,7 +28,8 @@ TRIPLES = {"x86_64": "x86_64-linux-gnu", "aarch64": "aarch64-linux-gnu", "armv7"
 ELSEWHERE = ["aarch64", "aarch64-dotprod", "aarch64-fp16", "aarch64-i8mm", "cortex-a53", "neoverse-v1", "armv7-neon", "riscv64"]
 TILED = ["aarch64-i8mm", "neoverse-v1"]
 QUANTIZED = ["resnet8_int8", "micro_kws_qoperator"]
-TOOLS = pathlib.Path("/usr/lib/llvm-14/bin")
+VERSION = re.search(rb"libLLVM-(\d+)\.so", pathlib.Path(dnncc.DNNCC).read_bytes())          # that dnncc loads; its tools read what it writes
+TOOLS = pathlib.Path(os.environ.get("LLVM_TOOLS", f"/usr/lib/llvm-{VERSION[1].decode() if VERSION else 14}/bin"))
 
 
 def emit(model, folder, *options, what="object", timeout=300):

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: MIT
 """libdnncc_jit, as a program uses it (library.c), and its examples."""
+import ctypes
 import os
 import pathlib
 import re
 import shutil
 import sys
 
+import numpy as np
 import onnx
 import pytest
 
@@ -20,6 +22,7 @@ LINKED = [BUILD / "libdnncc_jit.a", BUILD / "libdnncc_runtime.a", "-lprotobuf-c"
 missing = not (BUILD / "libdnncc_jit.a").exists() or dnncc.run([dnncc.DNNCC, DIGITS, "--run=zeros", "--jit"]).returncode == dnncc.UNSUPPORTED
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(missing, reason="LLVM, or its headers, are missing")]
 SANITIZED = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+STATE = ["--state=past=present"]
 GROWTH = 2048           # KB: caches that fill themselves, and what is left of free lists
 
 
@@ -55,6 +58,51 @@ def test_a_dimension_that_runs_give(program, tmp_path):
     check([program[0], "extents", tmp_path / "twice.onnx"])
 
 
+def save(path, nodes, inputs, outputs, weights=()):
+    port = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph(nodes, "net", [port(*i) for i in inputs], [port(*o) for o in outputs],
+                                   [onnx.numpy_helper.from_array(array, name) for name, array in dict(weights).items()])
+    onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+def running_sum(path):
+    f32, add = onnx.TensorProto.FLOAT, onnx.helper.make_node("Add", ["x", "past"], ["present"])
+    return save(path, [add, onnx.helper.make_node("Identity", ["present"], ["y"])], [("x", f32, [1, 8]), ("past", f32, [1, 8])],
+                [("y", f32, [1, 8]), ("present", f32, [1, 8])])
+
+
+def growing(path):
+    """what came so far, a row more each time, and its sum"""
+    f32 = onnx.TensorProto.FLOAT
+    nodes = [onnx.helper.make_node("Concat", ["past", "x"], ["present"], axis=1), onnx.helper.make_node("ReduceSum", ["present", "axes"], ["y"])]
+    return save(path, nodes, [("x", f32, [1, 1, 8]), ("past", f32, [1, "P", 8])], [("y", f32, [1, 1, 8]), ("present", f32, [1, "Q", 8])],
+                {"axes": np.array([1])})
+
+
+def summed_rows(path):
+    """of any number of rows, onto a sum that is state"""
+    f32 = onnx.TensorProto.FLOAT
+    nodes = [onnx.helper.make_node("ReduceSum", ["x", "axes"], ["rows"]), onnx.helper.make_node("Add", ["rows", "past"], ["present"]),
+             onnx.helper.make_node("Add", ["zeros", "present"], ["y"]), onnx.helper.make_node("Mul", ["x", "nothing"], ["zeros"])]
+    nodes[2], nodes[3] = nodes[3], nodes[2]
+    return save(path, nodes, [("x", f32, ["N", 4]), ("past", f32, [1, 4])], [("y", f32, ["N", 4]), ("present", f32, [1, 4])],
+                {"axes": np.array([0]), "nothing": np.zeros(1, np.float32)})
+
+
+def test_state_is_kept(program, tmp_path):
+    check([program[0], "state", running_sum(tmp_path / "sum.onnx"), growing(tmp_path / "cache.onnx")])
+
+
+def test_entries_share_state(program, tmp_path):
+    check([program[0], "entries", summed_rows(tmp_path / "rows.onnx")])
+
+
+def test_texts(program, tmp_path):
+    text = onnx.TensorProto.STRING
+    check([program[0], "texts", save(tmp_path / "texts.onnx", [onnx.helper.make_node("Identity", ["x"], ["y"])], [("x", text, [3])], [("y", text, [3])])])
+
+
 def test_loads_leave_nothing_behind(program):
     """a sanitizer keeps freed memory for a while: what leaks is found by it at the end, and here growth"""
     path, sanitized = program
@@ -76,14 +124,48 @@ def test_names_are_the_headers():
     """a program's own names do not meet the compiler's"""
     names = re.findall(r" [A-TV-Z] (\w+)$", check(["nm", "-g", BUILD / "libdnncc_jit.a"]), re.M)
     said = re.findall(r"^\S.*?\b(dnncc_\w+)\(", (dnncc.ROOT / "runtime" / "dnncc_jit.h").read_text(), re.M)
-    assert sorted(names) == sorted(said) and len(said) == 5
+    assert sorted(names) == sorted(said) and len(said) == 7
 
 
 def test_descriptor_is_that_of_generated_code(tmp_path):
     done = dnncc.run([dnncc.DNNCC, DIGITS, "-q", "-o", tmp_path / "digits.c"])
     assert done.returncode == 0, done.stderr
-    block = re.compile(r"^#ifndef DNNCC_ABI_1\n.*?^#endif\n", re.M | re.S)
-    assert block.search((tmp_path / "digits.h").read_text())[0] == block.search((dnncc.ROOT / "runtime" / "dnncc_jit.h").read_text())[0]
+    done = dnncc.run([dnncc.DNNCC, running_sum(tmp_path / "sum.onnx"), *STATE, "-q", "-o", tmp_path / "sum.c"])
+    assert done.returncode == 0, done.stderr
+    for number, header in (1, "digits.h"), (2, "sum.h"):
+        block = re.compile(rf"^#ifndef DNNCC_ABI_{number}\n.*?^#endif\n", re.M | re.S)
+        assert block.search((tmp_path / header).read_text())[0] == block.search((dnncc.ROOT / "runtime" / "dnncc_jit.h").read_text())[0]
+
+
+class Region(ctypes.Structure):
+    _fields_ = [("name", ctypes.c_char_p), ("size", ctypes.c_uint64), ("align", ctypes.c_uint64), ("kind", ctypes.c_int32)]
+
+
+class Described(ctypes.Structure):
+    """as far as a region"""
+    _fields_ = [("head", ctypes.c_uint32 * 2), ("name", ctypes.c_char_p), ("counts", ctypes.c_uint32 * 4), ("regions", ctypes.POINTER(Region))]
+
+
+def test_state_is_that_of_generated_code(tmp_path):
+    """what made it, in front, has the same mark, and it has the same size: each goes on from the other's"""
+    path = os.fsencode(growing(tmp_path / "cache.onnx"))
+    options = ["--dim=P=0..3", *STATE]
+    done = dnncc.run([dnncc.DNNCC, os.fsdecode(path), *options, "-q", "-o", tmp_path / "cache.c"])
+    assert done.returncode == 0, done.stderr
+    mark = re.search(r"state->build = UINT64_C\((0x\w+)\);", (tmp_path / "cache.c").read_text())[1]
+    size = re.search(r"#define \w+_STATE_SIZE (\d+)u", (tmp_path / "cache.h").read_text())[1]
+    ctypes.CDLL(BUILD / "libdnncc_runtime.so", ctypes.RTLD_GLOBAL)
+    library = ctypes.CDLL(BUILD / "libdnncc_jit.so")
+    library.dnncc_load.restype = library.dnncc_state.restype = ctypes.c_void_p
+    library.dnncc_describe.restype = ctypes.POINTER(Described)
+    model = ctypes.c_void_p(library.dnncc_load(path, (ctypes.c_char_p * 3)(*map(str.encode, options)), None))
+    assert model and library.dnncc_describe(model)[0].regions[0].size == int(size)
+    words = ctypes.cast(library.dnncc_state(model), ctypes.POINTER(ctypes.c_uint64))
+    assert words[0] == words[1] == 0
+    x = (ctypes.c_float * 8)()
+    assert library.dnncc_run(model, (ctypes.c_void_p * 1)(ctypes.addressof(x)), (ctypes.c_void_p * 1)(ctypes.addressof(x)), None) == 0
+    assert words[0] == int(mark, 16) and words[1] == 1
+    library.dnncc_free(model)
 
 
 @pytest.mark.parametrize("cc", ["gcc", "clang"])

@@ -12,6 +12,7 @@ import threading
 import dnncc_package
 import models
 import numpy as np
+import onnx
 import pytest
 from onnx import TensorProto
 
@@ -127,6 +128,22 @@ def test_errors_are_those_of_the_command():
     refused(lambda: dnncc_package.compile(models.one("Relu", TensorProto.FLOAT), cc="jit", target="cuda-sm_90"), "", UNSUPPORTED)
     with pytest.raises(dnncc_package.ArgumentError):
         dnncc_package.compile(DIGITS, cc="jit", no_such=1)
+
+
+def test_texts():
+    port, words = onnx.helper.make_tensor_value_info, np.array(["a", "h\u00e9", ""], object)
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Identity", ["x"], ["y"])], "g", [port("x", TensorProto.STRING, [3])], [port("y", TensorProto.STRING, [3])])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    jitted, compiled = both(model)
+    assert jitted(words).tolist() == compiled(words).tolist() == words.tolist() and jitted.info["cc"] == "jit"
+
+
+def test_state_and_entries_are_not_here_yet():
+    port = onnx.helper.make_tensor_value_info
+    graph = onnx.helper.make_graph([onnx.helper.make_node("Add", ["x", "past"], ["y"])], "g", [port("x", 1, ["N"]), port("past", 1, ["N"])], [port("y", 1, ["N"])])
+    model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8).SerializeToString()
+    for options in (dict(entry=["a:N=1", "b:N=2"]), dict(dim=["N=2"], state="past=y")):
+        refused(lambda options=options: dnncc_package.compile(model, cc="jit", **options), "state or several entries", UNSUPPORTED)
 
 
 def test_in_threads():
