@@ -35,6 +35,8 @@ struct run {
                                                            * read. */
         const struct import_symbol *symbols;    /* Its C functions. */
         int definition_count, symbol_count;
+        struct import_weights *weights; /* They are the initializers whose derivatives --gradient
+                                         * may ask for; NULL: none. */
         struct cache *cache;            /* It is that of --cache, or NULL (cache.h). */
         bool keeps_bytes;               /* An import leaves `bytes` for the next one. */
         bool meanings;                  /* The C that is printed defines C functions of the
@@ -152,6 +154,11 @@ bool quantization_read(struct run *run);
 /* Does --quantize-port where there is --state, which is bound to the ports that come of it. */
 bool quantization_of_state(struct run *run);
 const char *quantization_passes(struct run *run, const char *list);
+
+/* gradients_parse reads --gradient before the model is read, gradients_add adds the derivatives that
+ * it asks for as outputs (gradient.c). */
+bool gradients_parse(struct run *run);
+bool gradients_add(struct run *run);
 
 /* remarks_prepare makes context.remarks, where --remarks or --explain want them (remarks.c);
  * remarks_put writes them, where they are asked for. */

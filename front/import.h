@@ -48,6 +48,17 @@ struct import_definition {
 /* --define NAME=c:SYMBOL: the C function `symbol` stands for func @name of a text of --define. */
 struct import_symbol { const char *name, *symbol; };
 
+/* The derivatives by these initializers of floats are asked for (--gradient), so operations on them
+ * are not folded while the model is read. */
+struct import_weight { const char *name; struct value *value; };
+struct import_weights {
+        bool all;                       /* Any initializer is meant, else those of these names. */
+        const char *const *names;
+        int name_count;
+        struct import_weight *found;    /* The import lists those that the model has. */
+        int found_count;
+};
+
 struct import_options {
         const char *path;               /* It is the model's path; where it is NULL the model came
                                          * from standard input, and has no external data. */
@@ -71,6 +82,7 @@ struct import_options {
         int symbol_count;
         const char *seed;               /* --seed states it for random numbers, or it is "input"; it
                                          * is NULL where it is not given. */
+        struct import_weights *weights; /* NULL: no derivatives are asked for. */
         int channel_block;              /* --nchwc states 8 or 16; it is 0 where it is not given. */
         struct module *into;            /* The model becomes a function of this module; where it is
                                          * NULL a module is made. */

@@ -254,6 +254,10 @@ static bool is_worth(const struct op *op, const struct pass_context *context)
 struct value *fold_op(struct builder *b, struct op *op, void *opaque)
 {
         struct pass_context *context = opaque;
+        for (int i = 0; i < op->operand_count; i++)
+                if (op_operand(op, i) && value_is_constant(op_operand(op, i)) &&
+                    op_operand(op, i)->constant->varies)
+                        return NULL;
         if (!foldable(op) || context->fold_steps >= context->limits.fold_total_steps)
                 return NULL;
         const struct type *type = op->results[0].type;

@@ -12,6 +12,25 @@
 
 #include "base/size.h"
 
+/* Lists an initializer whose derivative may be asked for, and keeps it. */
+static void keep_weight(struct onnx_import *im, bytes_t name, struct value *v)
+{
+        struct import_weights *weights = im->options->weights;
+        if (!weights || !v || !value_is_constant(v) || !element_is_float(v->type->element))
+                return;
+        bool meant = weights->all;
+        for (int i = 0; i < weights->name_count && !meant; i++)
+                meant = strlen(weights->names[i]) == name.len &&
+                        !memcmp(weights->names[i], name.data, name.len);
+        if (!meant)
+                return;
+        v->constant->varies = true;
+        ARENA_GROW(im->m->arena, weights->found, weights->found_count);
+        weights->found[weights->found_count++] = (struct import_weight){
+                arena_printf(im->m->arena, "%.*s", (int)name.len, (const char *)name.data), v
+        };
+}
+
 bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
                        struct map *needed)
 {
@@ -28,6 +47,8 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
                 entry.state = entry.value ? NAME_KNOWN : NAME_UNKNOWN;
                 if (!onnx_scope_define(im, scope, t->name, entry, "initializer", NULL))
                         return false;
+                if (!scope->parent)
+                        keep_weight(im, t->name, entry.value);
         }
         for (size_t i = 0; i < g->n_sparse_initializer; i++) {
                 const Onnx__SparseTensorProto *t = g->sparse_initializer[i];

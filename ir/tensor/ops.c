@@ -127,18 +127,20 @@ enum {
 };
 
 #define ENTRIES(array) ((int)(sizeof(array) / sizeof *(array)) - 1)
-#define FORMULA_ROW(name_, arity, domain_, traits_, formula_, doc_, rule)                                       \
-        [OP_##name_] = { .name = #name_, .doc = doc_, .formula = formula_,                                      \
+#define FORMULA_ROW(name_, arity, domain_, traits_, formula_, doc_, rule, ...)                                  \
+        [OP_##name_] = { .name = #name_, .doc = doc_, .formula = formula_, .partials = __VA_ARGS__,             \
                 .traits = ROW_##traits_ | TRAIT_ELEMENTWISE, .domain = DOMAIN_##domain_, .operand_count = arity, \
                 .result_count = 1, .operands = elementwise_operands, .results = elementwise_results,            \
-                .type_rule = rule, .element = element_formula, .relation = relate_same },
+                .type_rule = rule, .element = element_formula, .relation = relate_same,                         \
+                .adjoint = adjoint_formula },
 
 const struct op_info op_info[OPCODE_COUNT] = {
-#define EW(name, arity, domain, traits, formula, doc) \
-        FORMULA_ROW(name, arity, domain, traits, formula, doc, type_elementwise)
+#define BY(...) { __VA_ARGS__ }
+#define EW(name, arity, domain, traits, formula, partials, doc) \
+        FORMULA_ROW(name, arity, domain, traits, formula, doc, type_elementwise, partials)
 #define CMP(name, arity, domain, traits, formula, doc) \
-        FORMULA_ROW(name, arity, domain, traits, formula, doc, type_compare)
-#define OP(name_, traits_, rule, element_, relation_, doc_)          \
+        FORMULA_ROW(name, arity, domain, traits, formula, doc, type_compare, BY(NULL))
+#define OP(name_, traits_, rule, element_, relation_, adjoint_, doc_) \
         [OP_##name_] = { .name = #name_,                             \
                          .doc = doc_,                                \
                          .traits = ROW_##traits_,                    \
@@ -153,7 +155,8 @@ const struct op_info op_info[OPCODE_COUNT] = {
                          .regions = regions_##name_,                 \
                          .type_rule = rule,                          \
                          .element = element_,                        \
-                         .relation = relation_ },
+                         .relation = relation_,                      \
+                         .adjoint = adjoint_ },
 #include "ir/tensor/ops.def"
 };
 

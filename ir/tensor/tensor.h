@@ -127,10 +127,15 @@ enum domain { DOMAIN_NUMBER, DOMAIN_FLOAT, DOMAIN_INTEGER, DOMAIN_LOGIC, DOMAIN_
 struct op;
 struct emit;
 struct relation;
+struct sweep;
 struct loop_expr;
+enum { PARTIAL_MAX = 2 };
 struct op_info {
         const char *name, *doc, *formula;       /* formula is that of an element-wise operation, in
                                                  * Loop IR syntax over x, y, z. */
+        const char *partials[PARTIAL_MAX];      /* These are its partial derivatives by x and y, as
+                                                 * expressions of element-wise operations
+                                                 * (ir/adjoint/partial.c). */
         unsigned traits;
         enum domain domain;
         int operand_count, result_count, attr_count;
@@ -151,6 +156,9 @@ struct op_info {
         /* Finds which elements of an operand an element of the result needs, for relation_of
          * (relation.h). */
         bool (*relation)(const struct op *op, int operand, struct relation *r);
+        /* Builds what the derivatives by op's results add to those by its operands
+         * (ir/adjoint/adjoint.h). */
+        bool (*adjoint)(struct sweep *s, const struct op *op);
 };
 extern const struct op_info op_info[OPCODE_COUNT];
 bool opcode_from_text(const char *name, size_t length, enum opcode *code);
@@ -261,6 +269,8 @@ struct constant {
         const char *name;               /* The name is a unique identifier where the constant is
                                          * printed by name; it is given on creation, or by the
                                          * printer. */
+        bool varies;                    /* Its derivatives are asked for: operations on it are not
+                                         * folded while the model is read. */
         const void *data;               /* Dense: type_bytes(type) bytes, little endian; splat: one
                                          * element. The constant does not own it, and it may lie at
                                          * any address. */

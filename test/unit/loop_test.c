@@ -185,7 +185,7 @@ static const struct {
         int arity;
         bool compares;
 } formulas[] = {
-#define EW(name, arity, domain, traits, formula, doc)                                              \
+#define EW(name, arity, domain, traits, formula, partials, doc)                                    \
         { #name, formula, DOMAIN_##domain, arity, false },
 #define CMP(name, arity, domain, traits, formula, doc)                                             \
         { #name, formula, DOMAIN_##domain, arity, true },

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: MIT */
+/* Adjoints of contractions are contractions:
+ *
+ *      y = dot(a, b)             d a: dot(d y, b) over what b has free;  d b: dot(d y, a)
+ *      y = convolve(x, w)        d x: convolve(d y with zeros between, w turned around), whose
+ *                                     channels of x and of y have changed places
+ *                                d w: convolve(x, d y), where batch and channels have changed
+ *                                     places, strides are dilations and dilations strides */
+#include "ir/adjoint/adjoint.h"
+#include "ir/tensor/ops.h"
+
+/* ---- dot ---- */
+
+/* The dimensions of an operand of a dot, by what they are. */
+struct side { const int64_t *batch, *contract; int64_t free[RANK_MAX]; int batches, contracts, frees; };
+
+static struct side side_of(const struct op *op, int operand)
+{
+        struct side side = { .frees = 0 };
+        uint32_t used = 0;
+        side.batch = op_ints(op, operand ? "batch_b" : "batch_a", &side.batches);
+        side.contract = op_ints(op, operand ? "contract_b" : "contract_a", &side.contracts);
+        for (int i = 0; i < side.batches; i++)
+                used |= UINT32_C(1) << side.batch[i];
+        for (int i = 0; i < side.contracts; i++)
+                used |= UINT32_C(1) << side.contract[i];
+        for (int d = 0; d < op_operand(op, operand)->type->rank; d++)
+                if (!(used >> d & 1))
+                        side.free[side.frees++] = d;
+        return side;
+}
+
+/* Builds the derivative by operand `to`: d y times the other operand, over its free dimensions. The
+ * result has the dimensions batch, free of `to`, and those contracted, in the other's order. */
+static struct value *dot_by(struct builder *b, const struct op *op, int to, struct value *d)
+{
+        const struct side own = side_of(op, to), other = side_of(op, !to);
+        struct value *x = op_operand(op, to), *by = op_operand(op, !to);
+        int64_t batch[RANK_MAX], over[RANK_MAX], back[RANK_MAX], order[RANK_MAX];
+        if (d->type->rank > RANK_MAX)
+                return NULL;
+        for (int i = 0; i < own.batches; i++)
+                batch[i] = i;
+        for (int i = 0; i < other.frees; i++)
+                over[i] = own.batches + (to ? 0 : own.frees) + i;
+        struct attr *attrs = attrs_new(b->m, OP_dot);
+        attr_set_ints(b->m, attrs, OP_dot, "batch_a", batch, own.batches);
+        attr_set_ints(b->m, attrs, OP_dot, "batch_b", other.batch, own.batches);
+        attr_set_ints(b->m, attrs, OP_dot, "contract_a", over, other.frees);
+        attr_set_ints(b->m, attrs, OP_dot, "contract_b", other.free, other.frees);
+        struct value *operands[] = { build_cast(b, d, by->type->element), by };
+        struct value *product = operands[0] ? value_build(b, OP_dot, operands, 2, attrs, NULL)
+                                            : NULL;
+        /* Contracted dimensions lie in ascending order of the other operand's. */
+        int at = 0;
+        for (int i = 0; i < own.batches; i++)
+                back[own.batch[i]] = at++;
+        for (int i = 0; i < own.frees; i++)
+                back[own.free[i]] = at++;
+        for (int i = 0; i < own.contracts; i++) {
+                int before = 0;
+                for (int k = 0; k < own.contracts; k++)
+                        before += other.contract[k] < other.contract[i];
+                order[i] = before;
+        }
+        for (int i = 0; i < own.contracts; i++)
+                back[own.contract[i]] = at + order[i];
+        return build_cast(b, build_transpose(b, product, back), x->type->element);
+}
+
+bool adjoint_dot(struct sweep *s, const struct op *op)
+{
+        struct value *d = sweep_of(s, op_result(op));
+        for (int i = 0; i < 2; i++) {
+                struct value *x = op_operand(op, i);
+                if (sweep_wants(s, x) && !sweep_flow(s, x, dot_by(s->b, op, i, d)))
+                        return false;
+        }
+        return true;
+}
+
+/* ---- convolve ---- */
+
+/* The numbers of a convolution, per spatial dimension. */
+struct window {
+        int spatial;
+        int64_t groups;
+        const int64_t *strides, *dilations, *gaps, *pads;
+};
+
+static struct window window_of(const struct op *op)
+{
+        return (struct window){ .spatial = op_result(op)->type->rank - 2,
+                                .groups = op_int(op, "groups"),
+                                .strides = op_ints(op, "strides", NULL),
+                                .dilations = op_ints(op, "dilations", NULL),
+                                .gaps = op_ints(op, "input_dilations", NULL),
+                                .pads = op_ints(op, "pads", NULL) };
+}
+
+static struct value *convolved(struct builder *b, struct value *x, struct value *w,
+                               const struct window *n)
+{
+        struct attr *attrs = attrs_new(b->m, OP_convolve);
+        if (!x || !w)
+                return NULL;
+        attr_set_ints(b->m, attrs, OP_convolve, "strides", n->strides, n->spatial);
+        attr_set_ints(b->m, attrs, OP_convolve, "dilations", n->dilations, n->spatial);
+        attr_set_ints(b->m, attrs, OP_convolve, "input_dilations", n->gaps, n->spatial);
+        attr_set_ints(b->m, attrs, OP_convolve, "pads", n->pads, 2 * n->spatial);
+        attr_set(attrs, OP_convolve, "groups", n->groups);
+        return value_build(b, OP_convolve, (struct value *[]){ x, w }, 2, attrs, NULL);
+}
+
+/* Splits dimension d of v, of extent groups * rest, into two and brings them to the places `perm`
+ * says, then joins the two dimensions from `joined` on. */
+static struct value *regrouped(struct builder *b, struct value *v, int d, int64_t groups,
+                               const int64_t *perm, int joined)
+{
+        dim_t dims[RANK_MAX + 1];
+        const struct type *t = v->type;
+        for (int i = 0, to = 0; i < t->rank; i++)
+                if (i == d) {
+                        dims[to++] = dim_of(groups);
+                        dims[to++] = dim_binary(b->m, DIM_DIV, t->dims[i], dim_of(groups));
+                } else {
+                        dims[to++] = t->dims[i];
+                }
+        v = build_transpose(b, build_reshape(b, v, t->rank + 1, dims), perm);
+        if (!v)
+                return NULL;
+        memcpy(dims, v->type->dims, (size_t)(t->rank + 1) * sizeof *dims);
+        dims[joined] = dim_binary(b->m, DIM_MUL, dims[joined], dims[joined + 1]);
+        memmove(dims + joined + 1, dims + joined + 2,
+                (size_t)(t->rank - joined - 1) * sizeof *dims);
+        return build_reshape(b, v, t->rank, dims);
+}
+
+/* Returns w [groups x M, C, window] as [groups x C, M, window], the window turned around. */
+static struct value *turned(struct builder *b, struct value *w, int64_t groups)
+{
+        int64_t perm[RANK_MAX + 1];
+        const int rank = w->type->rank;
+        for (int d = 2; d < rank; d++)
+                w = adjoint_reversed(b, w, d);
+        for (int i = 0; i <= rank; i++)
+                perm[i] = i == 1 ? 2 : i == 2 ? 1 : i;
+        return w ? regrouped(b, w, 0, groups, perm, 0) : NULL;
+}
+
+/* Element i of x with gaps meets tap k of the output o where i = o * stride + k * dilation - pad;
+ * counted from the window's end, that is a convolution of d y with gaps of the strides. */
+static struct value *convolve_by_x(struct builder *b, const struct op *op, struct value *d)
+{
+        struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        struct window n = window_of(op), back = n;
+        int64_t pads[2 * RANK_MAX];
+        const int spatial = n.spatial;
+        for (int i = 0; i < spatial; i++) {
+                int64_t reach = (type_extent(w->type, 2 + i) - 1) * n.dilations[i],
+                        outputs = type_extent(d->type, 2 + i),
+                        dilated = outputs ? (outputs - 1) * n.strides[i] + 1 : 0,
+                        extent = type_extent(x->type, 2 + i);
+                pads[i] = reach - n.pads[i];
+                pads[spatial + i] =
+                        (extent - 1) * n.gaps[i] + 1 + reach - dilated - pads[i];
+        }
+        back.strides = n.gaps;
+        back.gaps = n.strides;
+        back.pads = pads;
+        return convolved(b, build_cast(b, d, x->type->element), turned(b, w, n.groups), &back);
+}
+
+static struct value *convolve_by_w(struct builder *b, const struct op *op, struct value *d)
+{
+        struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
+        struct window n = window_of(op), back = n;
+        int64_t pads[2 * RANK_MAX], swap[RANK_MAX], split[RANK_MAX + 1];
+        const int spatial = n.spatial, rank = spatial + 2;
+        for (int i = 0; i < rank; i++)
+                swap[i] = i < 2 ? 1 - i : i;
+        /* x [N, groups x C, ..] becomes [C, groups x N, ..]. */
+        for (int i = 0; i <= rank; i++)
+                split[i] = i == 0 ? 2 : i == 2 ? 0 : i;
+        for (int i = 0; i < spatial; i++) {
+                int64_t extent = type_extent(x->type, 2 + i),
+                        dilated = extent ? (extent - 1) * n.gaps[i] + 1 : 0,
+                        outputs = type_extent(d->type, 2 + i),
+                        reach = outputs ? (outputs - 1) * n.strides[i] + 1 : 0,
+                        taps = type_extent(w->type, 2 + i);
+                pads[i] = n.pads[i];
+                pads[spatial + i] = (taps - 1) * n.dilations[i] + reach - dilated - n.pads[i];
+        }
+        back.strides = n.dilations;
+        back.dilations = n.strides;
+        back.pads = pads;
+        struct value *product =
+                convolved(b, regrouped(b, x, 1, n.groups, split, 1),
+                          build_transpose(b, build_cast(b, d, x->type->element), swap), &back);
+        return build_transpose(b, product, swap);
+}
+
+bool adjoint_convolve(struct sweep *s, const struct op *op)
+{
+        struct value *x = op_operand(op, 0), *w = op_operand(op, 1),
+                     *d = sweep_of(s, op_result(op));
+        if (!op_is_static(op))
+                return sweep_refuse(s, op, "its extents are known at run time only");
+        if (x->type->rank == RANK_MAX)
+                return sweep_refuse(s, op, "it has too many dimensions");
+        if (type_is_empty(op_result(op)->type) || type_is_empty(x->type))
+                return true;
+        return (!sweep_wants(s, x) || sweep_flow(s, x, convolve_by_x(s->b, op, d))) &&
+               (!sweep_wants(s, w) || sweep_flow(s, w, convolve_by_w(s->b, op, d)));
+}
