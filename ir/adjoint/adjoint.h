@@ -39,7 +39,8 @@ struct sweep {
         int obstacle_count;
 };
 
-/* Builds the derivatives: made[i] has the type of xs[i], and is zero where no y depends on it. b
+/* Builds the derivatives: made[i] has the type of xs[i], and is zero where no y depends on it. The
+ * x's count as independent of each other: an operation that computes one is not gone through. b
  * stands behind the y's in their region. Returns false after a type error, or with obstacles, which
  * s lists; s needs b, arena and replaces alone. */
 struct gradient {

@@ -30,42 +30,57 @@ static struct side side_of(const struct op *op, int operand)
         return side;
 }
 
-/* Builds the derivative by operand `to`: d y times the other operand, over its free dimensions. The
- * result has the dimensions batch, free of `to`, and those contracted, in the other's order. */
+/* Where the dimensions of operand `to` lie in the product of d y and the other operand: batch, then
+ * the free ones of `to` and those contracted, in the other's order; the other way round where the
+ * other operand is the product's first. Returns whether each lies where it is to be. */
+static bool places_in_product(const struct side *own, const struct side *other, bool other_first,
+                              int64_t *places)
+{
+        const int frees = own->batches + (other_first ? own->contracts : 0),
+                  contracts = own->batches + (other_first ? 0 : own->frees);
+        bool in_place = true;
+        for (int i = 0; i < own->batches; i++)
+                places[own->batch[i]] = i;
+        for (int i = 0; i < own->frees; i++)
+                places[own->free[i]] = frees + i;
+        for (int i = 0; i < own->contracts; i++) {
+                int64_t before = 0;
+                for (int k = 0; k < own->contracts; k++)
+                        before += other->contract[k] < other->contract[i];
+                places[own->contract[i]] = contracts + before;
+        }
+        for (int i = 0; i < own->batches + own->frees + own->contracts; i++)
+                in_place = in_place && places[i] == i;
+        return in_place;
+}
+
+/* Builds the derivative by operand `to`: d y times the other operand, over its free dimensions, in
+ * the order that needs no transpose where there is one. */
 static struct value *dot_by(struct builder *b, const struct op *op, int to, struct value *d)
 {
         const struct side own = side_of(op, to), other = side_of(op, !to);
         struct value *x = op_operand(op, to), *by = op_operand(op, !to);
-        int64_t batch[RANK_MAX], over[RANK_MAX], back[RANK_MAX], order[RANK_MAX];
-        if (d->type->rank > RANK_MAX)
-                return NULL;
+        int64_t batch[RANK_MAX], over[RANK_MAX], places[RANK_MAX];
+        const bool other_first = !places_in_product(&own, &other, false, places) &&
+                                 places_in_product(&own, &other, true, places);
         for (int i = 0; i < own.batches; i++)
                 batch[i] = i;
         for (int i = 0; i < other.frees; i++)
                 over[i] = own.batches + (to ? 0 : own.frees) + i;
         struct attr *attrs = attrs_new(b->m, OP_dot);
-        attr_set_ints(b->m, attrs, OP_dot, "batch_a", batch, own.batches);
-        attr_set_ints(b->m, attrs, OP_dot, "batch_b", other.batch, own.batches);
-        attr_set_ints(b->m, attrs, OP_dot, "contract_a", over, other.frees);
-        attr_set_ints(b->m, attrs, OP_dot, "contract_b", other.free, other.frees);
-        struct value *operands[] = { build_cast(b, d, by->type->element), by };
-        struct value *product = operands[0] ? value_build(b, OP_dot, operands, 2, attrs, NULL)
-                                            : NULL;
-        /* Contracted dimensions lie in ascending order of the other operand's. */
-        int at = 0;
-        for (int i = 0; i < own.batches; i++)
-                back[own.batch[i]] = at++;
-        for (int i = 0; i < own.frees; i++)
-                back[own.free[i]] = at++;
-        for (int i = 0; i < own.contracts; i++) {
-                int before = 0;
-                for (int k = 0; k < own.contracts; k++)
-                        before += other.contract[k] < other.contract[i];
-                order[i] = before;
-        }
-        for (int i = 0; i < own.contracts; i++)
-                back[own.contract[i]] = at + order[i];
-        return build_cast(b, build_transpose(b, product, back), x->type->element);
+        attr_set_ints(b->m, attrs, OP_dot, other_first ? "batch_b" : "batch_a", batch, own.batches);
+        attr_set_ints(b->m, attrs, OP_dot, other_first ? "batch_a" : "batch_b", other.batch,
+                      own.batches);
+        attr_set_ints(b->m, attrs, OP_dot, other_first ? "contract_b" : "contract_a", over,
+                      other.frees);
+        attr_set_ints(b->m, attrs, OP_dot, other_first ? "contract_a" : "contract_b", other.free,
+                      other.frees);
+        d = build_cast(b, d, by->type->element);
+        struct value *operands[] = { other_first ? by : d, other_first ? d : by };
+        struct value *product = d ? value_build(b, OP_dot, operands, 2, attrs, NULL) : NULL;
+        if (!other_first)
+                places_in_product(&own, &other, false, places);
+        return build_cast(b, build_transpose(b, product, places), x->type->element);
 }
 
 bool adjoint_dot(struct sweep *s, const struct op *op)

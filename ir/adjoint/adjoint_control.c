@@ -97,6 +97,43 @@ bool adjoint_if(struct sweep *s, const struct op *op)
         return true;
 }
 
+/* ---- external: what its region says ---- */
+
+static bool is_among(struct value *const *values, int count, const struct value *v)
+{
+        for (int i = 0; i < count; i++)
+                if (values[i] == v)
+                        return true;
+        return false;
+}
+
+bool adjoint_external(struct sweep *s, const struct op *op)
+{
+        const struct region *meaning = op->regions[0];
+        const size_t room = (size_t)(op->operand_count + op->result_count);
+        struct value **lists = arena_array(s->arena, 4 * room, sizeof *lists);
+        struct gradient g = { .ys = lists, .seeds = lists + room, .xs = lists + 2 * room,
+                              .made = lists + 3 * room };
+        struct value **xs = lists + 2 * room;
+        for (int i = 0; i < op->operand_count; i++) {
+                meaning->arguments[i].scratch = op_operand(op, i);
+                if (sweep_wants(s, op_operand(op, i)) && !is_among(xs, g.x_count, op_operand(op, i)))
+                        xs[g.x_count++] = op_operand(op, i);
+        }
+        region_clone_operations(s->b, meaning);
+        struct op *yield = s->b->before ? s->b->before->previous : s->b->region->last;
+        for (int i = 0; i < op->result_count; i++)
+                if ((lists[room + (size_t)g.y_count] = sweep_of(s, &op->results[i])))
+                        lists[g.y_count++] = op_operand(yield, i);
+        op_erase(yield);
+        if (!build_inside(s, s->b, &g))
+                return s->obstacle_count > 0;
+        for (int i = 0; i < g.x_count; i++)
+                if (!sweep_flow(s, xs[i], g.made[i]))
+                        return false;
+        return true;
+}
+
 /* ---- loop: the tapes ---- */
 
 struct back {

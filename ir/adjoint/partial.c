@@ -140,10 +140,13 @@ struct value *adjoint_partial(struct builder *b, const struct op *op, int i, str
                 return d;
         if (!strcmp(r.at, "-1"))
                 return build_unary(b, OP_neg, d);
-        /* A quotient by a number is one rounding, as the operation's own. */
-        if (!strncmp(r.at, "1 / ", 4)) {
-                r.at += 4;
-                return build_binary(b, OP_div, d, read_product(&r));
+        /* 1 / y is a division of d by y, which rounds once. */
+        if (accept(&r, "1 / ")) {
+                struct value *by = read_factor(&r);
+                skip(&r);
+                if (!*r.at)
+                        return build_binary(b, OP_div, d, by);
+                r.at = op_info[op->code].partials[i];
         }
         return build_binary(b, OP_mul, d, read_expression(&r));
 }

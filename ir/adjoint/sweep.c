@@ -4,17 +4,23 @@
 #include "ir/tensor/ops.h"
 
 /* A value has a cell if and only if it depends on an x by floats. */
-struct cell { struct value *derivative; };
+struct cell {
+        struct value *derivative;
+        bool is_x;                      /* It is an x: what computes it is not looked at. */
+};
 
 static struct cell *cell_of(const struct sweep *s, const struct value *v)
 {
         return map_get(s->cells, (const char *)&v, sizeof v);
 }
 
-static void add_cell(struct sweep *s, const struct value *v)
+static void add_cell(struct sweep *s, const struct value *v, bool is_x)
 {
-        if (!cell_of(s, v))
-                map_set(s->cells, (const char *)&v, sizeof v, ARENA_NEW(s->arena, struct cell));
+        if (cell_of(s, v))
+                return;
+        struct cell *c = ARENA_NEW(s->arena, struct cell);
+        c->is_x = is_x;
+        map_set(s->cells, (const char *)&v, sizeof v, c);
 }
 
 bool sweep_wants(const struct sweep *s, const struct value *v)
@@ -99,7 +105,7 @@ static void find_wanted(struct sweep *s, const struct op *last)
         for (; op; op = op == last ? NULL : op->next)
                 for (int i = 0; i < op->result_count && reads_wanted(s, op); i++)
                         if (is_float(&op->results[i]))
-                                add_cell(s, &op->results[i]);
+                                add_cell(s, &op->results[i], false);
 }
 
 static void sweep_begin(struct sweep *s, struct value *const *xs, int count, const struct op *last)
@@ -107,7 +113,7 @@ static void sweep_begin(struct sweep *s, struct value *const *xs, int count, con
         s->cells = map_new(s->arena);
         for (int i = 0; i < count; i++)
                 if (is_float(xs[i]))
-                        add_cell(s, xs[i]);
+                        add_cell(s, xs[i], true);
         find_wanted(s, last);
 }
 
@@ -120,12 +126,16 @@ bool gradient_reaches(struct arena *arena, const struct value *y, struct value *
 
 /* ---- the sweep ---- */
 
-static bool has_derivative(const struct sweep *s, const struct op *op)
+static bool is_swept(const struct sweep *s, const struct op *op)
 {
-        for (int i = 0; i < op->result_count; i++)
-                if (sweep_of(s, &op->results[i]))
-                        return true;
-        return false;
+        bool any = false;
+        for (int i = 0; i < op->result_count; i++) {
+                const struct cell *c = cell_of(s, &op->results[i]);
+                if (c && c->is_x)
+                        return false;
+                any = any || (c && c->derivative);
+        }
+        return any;
 }
 
 static bool sweep_back(struct sweep *s, struct op *last)
@@ -134,7 +144,7 @@ static bool sweep_back(struct sweep *s, struct op *last)
         bool ok = true;
         for (struct op *op = last, *previous; op && ok; op = previous) {
                 previous = op->previous;
-                if (!has_derivative(s, op))
+                if (!is_swept(s, op))
                         continue;
                 s->b->location = op->location;
                 ok = op_info[op->code].adjoint(s, op);
