@@ -155,8 +155,8 @@ bool quantization_read(struct run *run);
 bool quantization_of_state(struct run *run);
 const char *quantization_passes(struct run *run, const char *list);
 
-/* gradients_parse reads --gradient before the model is read, gradients_add adds the derivatives that
- * it asks for as outputs (gradient.c). */
+/* gradients_parse reads --gradient before the model is read, gradients_add adds the derivatives
+ * that it asks for as outputs (gradient.c). */
 bool gradients_parse(struct run *run);
 bool gradients_add(struct run *run);
 

@@ -12,7 +12,11 @@
 /* ---- dot ---- */
 
 /* The dimensions of an operand of a dot, by what they are. */
-struct side { const int64_t *batch, *contract; int64_t free[RANK_MAX]; int batches, contracts, frees; };
+struct side {
+        const int64_t *batch, *contract;
+        int64_t free[RANK_MAX];
+        int batches, contracts, frees;
+};
 
 static struct side side_of(const struct op *op, int operand)
 {
@@ -183,7 +187,9 @@ static struct value *convolve_by_x(struct builder *b, const struct op *op, struc
         back.strides = n.gaps;
         back.gaps = n.strides;
         back.pads = pads;
-        return convolved(b, build_cast(b, d, x->type->element), turned(b, w, n.groups), &back);
+        d = build_cast(b, d, x->type->element);
+        w = turned(b, w, n.groups);
+        return convolved(b, d, w, &back);
 }
 
 static struct value *convolve_by_w(struct builder *b, const struct op *op, struct value *d)
@@ -209,10 +215,9 @@ static struct value *convolve_by_w(struct builder *b, const struct op *op, struc
         back.strides = n.dilations;
         back.dilations = n.strides;
         back.pads = pads;
-        struct value *product =
-                convolved(b, regrouped(b, x, 1, n.groups, split, 1),
-                          build_transpose(b, build_cast(b, d, x->type->element), swap), &back);
-        return build_transpose(b, product, swap);
+        d = build_transpose(b, build_cast(b, d, x->type->element), swap);
+        x = regrouped(b, x, 1, n.groups, split, 1);
+        return build_transpose(b, convolved(b, x, d, &back), swap);
 }
 
 bool adjoint_convolve(struct sweep *s, const struct op *op)

@@ -117,8 +117,9 @@ bool adjoint_external(struct sweep *s, const struct op *op)
         struct value **xs = lists + 2 * room;
         for (int i = 0; i < op->operand_count; i++) {
                 meaning->arguments[i].scratch = op_operand(op, i);
-                if (sweep_wants(s, op_operand(op, i)) && !is_among(xs, g.x_count, op_operand(op, i)))
-                        xs[g.x_count++] = op_operand(op, i);
+                struct value *x = op_operand(op, i);
+                if (sweep_wants(s, x) && !is_among(xs, g.x_count, x))
+                        xs[g.x_count++] = x;
         }
         region_clone_operations(s->b, meaning);
         struct op *yield = s->b->before ? s->b->before->previous : s->b->region->last;

@@ -6,6 +6,8 @@
  *      y = reduce max(x)            d x: d y / how many equal y, where x equals y
  *      y = reduce prod(x)           d x: d y * the product of the others
  *      y = reduce_window sum(x)     d x: a window of d y with zeros between
+ *      y = reduce_window prod(x)    d x: windows of d y * y, over x; at a zero, windows of d y * the
+ *                                        product of the others
  *      y = reduce_window max(x)     d x: each of the few windows that hold an element, where its
  *                                        first maximum is that element */
 #include "ir/adjoint/adjoint.h"
@@ -127,6 +129,44 @@ static struct value *sums_by(struct builder *b, const struct windows *n, struct 
         return d ? value_build(b, OP_reduce_window, &d, 1, attrs, NULL) : NULL;
 }
 
+/* Returns the windows of op over x, combined by a reducer. */
+static struct value *windows_like(struct builder *b, const struct op *op, enum reducer kind,
+                                  struct value *x)
+{
+        const struct windows n = windows_of(op);
+        struct attr *attrs = attrs_new(b->m, OP_reduce_window);
+        attr_set(attrs, OP_reduce_window, "kind", kind);
+        attr_set_ints(b->m, attrs, OP_reduce_window, "window", n.window, n.rank);
+        attr_set_ints(b->m, attrs, OP_reduce_window, "strides", n.strides, n.rank);
+        attr_set_ints(b->m, attrs, OP_reduce_window, "dilations", n.dilations, n.rank);
+        attr_set_ints(b->m, attrs, OP_reduce_window, "pads", n.pads, 2 * n.rank);
+        return x ? value_build(b, OP_reduce_window, &x, 1, attrs, NULL) : NULL;
+}
+
+/* A window without a zero gives its elements its product over them, one with a zero gives that one
+ * the product of the others, one with more gives nothing. */
+static struct value *window_products_by(struct builder *b, const struct op *op, struct value *d)
+{
+        const struct windows n = windows_of(op);
+        struct value *x = op_operand(op, 0), *y = op_result(op);
+        struct value *zero = build_binary(b, OP_eq, x, build_like(b, x, 0)),
+                     *nonzero = build_select(b, zero, build_like(b, x, 1), x),
+                     *others = windows_like(b, op, REDUCE_prod, nonzero);
+        struct value *count = windows_like(b, op, REDUCE_sum,
+                                           build_cast(b, zero, x->type->element));
+        d = build_cast(b, d, x->type->element);
+        y = build_cast(b, y, x->type->element);
+        if (!count || !others || !d || !y)
+                return NULL;
+        struct value *none = build_binary(b, OP_eq, count, build_like(b, count, 0)),
+                     *one = build_binary(b, OP_eq, count, build_like(b, count, 1)),
+                     *whole = build_select(b, none, y, build_like(b, y, 0)),
+                     *rest = build_select(b, one, others, build_like(b, y, 0));
+        whole = sums_by(b, &n, build_binary(b, OP_mul, d, whole));
+        rest = sums_by(b, &n, build_binary(b, OP_mul, d, rest));
+        return build_select(b, zero, rest, build_binary(b, OP_div, whole, nonzero));
+}
+
 /* Returns the positions in x of each window's first extreme. */
 static struct value *places_of(struct builder *b, const struct op *op, bool least)
 {
@@ -221,6 +261,6 @@ bool adjoint_reduce_window(struct sweep *s, const struct op *op)
                                                                      sweep_of(s, op_result(op)),
                                                                      x->type->element)));
         if (kind == REDUCE_prod)
-                return sweep_refuse(s, op, "windows of products have no derivative here");
+                return sweep_flow(s, x, window_products_by(s->b, op, sweep_of(s, op_result(op))));
         return extremes_flow(s, op, kind == REDUCE_min);
 }

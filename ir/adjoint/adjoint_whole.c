@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* Adjoints of operations whose elements are computed all together: scatters. */
+/* Adjoints of operations whose elements are computed all together: scatters and spectra. */
 #include "ir/adjoint/adjoint.h"
 #include "ir/tensor/ops.h"
+#include "ir/tensor/spectrum.h"
 
 struct scattered {
         struct builder *b;
@@ -66,8 +67,8 @@ static bool flow_extremes(struct sweep *s, const struct scattered *c)
         const enum element e = c->x->type->element;
         struct value *kept = build_binary(b, OP_eq, c->x, c->y),
                      *taken = build_binary(b, OP_eq, c->updates, at_updates(c, c->y));
-        struct value *count = scatter_like(c, build_cast(b, kept, e), build_cast(b, taken, e),
-                                           1 + REDUCE_sum);
+        struct value *kept_count = build_cast(b, kept, e), *taken_count = build_cast(b, taken, e),
+                     *count = scatter_like(c, kept_count, taken_count, 1 + REDUCE_sum);
         struct value *share = build_binary(b, OP_div, c->d, count), *there = at_updates(c, share);
         if (!share || !there)
                 return false;
@@ -79,19 +80,19 @@ static bool flow_extremes(struct sweep *s, const struct scattered *c)
                            build_select(b, taken, there, build_like(b, there, 0))));
 }
 
-/* y = x * u1 * u2 ..: the derivative by a factor is the product of the others, as of reduce prod. */
+/* y = x * u1 * u2 ..: the derivative by a factor is the product of the others, as of reduce
+ * prod. */
 static bool flow_products(struct sweep *s, const struct scattered *c)
 {
         struct builder *b = c->b;
         const enum element e = c->x->type->element;
         struct value *zero_x = build_binary(b, OP_eq, c->x, build_like(b, c->x, 0)),
                      *zero_u = build_binary(b, OP_eq, c->updates, build_like(b, c->updates, 0));
-        struct value *others =
-                scatter_like(c, build_select(b, zero_x, build_like(b, c->x, 1), c->x),
-                             build_select(b, zero_u, build_like(b, c->updates, 1), c->updates),
-                             1 + REDUCE_prod);
-        struct value *zeros = scatter_like(c, build_cast(b, zero_x, e), build_cast(b, zero_u, e),
-                                           1 + REDUCE_sum);
+        struct value *nonzero_x = build_select(b, zero_x, build_like(b, c->x, 1), c->x),
+                     *nonzero_u = build_select(b, zero_u, build_like(b, c->updates, 1), c->updates),
+                     *others = scatter_like(c, nonzero_x, nonzero_u, 1 + REDUCE_prod);
+        struct value *count_x = build_cast(b, zero_x, e), *count_u = build_cast(b, zero_u, e),
+                     *zeros = scatter_like(c, count_x, count_u, 1 + REDUCE_sum);
         if (!others || !zeros)
                 return false;
         struct value *one = build_binary(b, OP_eq, zeros, build_like(b, zeros, 1)),
@@ -106,9 +107,9 @@ static bool flow_products(struct sweep *s, const struct scattered *c)
                              *with_one = i ? at_updates(c, one) : one,
                              *d = i ? at_updates(c, c->d) : c->d;
                 struct value *lone = build_binary(b, OP_and, zero[i], with_one);
-                struct value *factor = build_select(
-                        b, without, build_binary(b, OP_div, product, v),
-                        build_select(b, lone, product, build_like(b, product, 0)));
+                struct value *quotient = build_binary(b, OP_div, product, v),
+                             *rest = build_select(b, lone, product, build_like(b, product, 0)),
+                             *factor = build_select(b, without, quotient, rest);
                 if (!sweep_flow(s, v, build_binary(b, OP_mul, d, factor)))
                         return false;
         }
@@ -140,7 +141,55 @@ bool adjoint_scatter(struct sweep *s, const struct op *op)
                sweep_flow(s, c.updates, replaces ? replacing(&c) : at_updates(&c, c.d));
 }
 
+/* ---- spectra ---- */
+
+/* Returns x, the last of whose axes has the spectrum's first half, times 2 where an element stands
+ * for its mirror image, too. */
+static struct value *with_mirror_images(struct builder *b, struct value *x, int axis, int64_t length)
+{
+        const struct type *t = x->type;
+        struct value *at = build_iota(b, type_with_element(b->m, t, E_I64), axis),
+                     *zero = build_like(b, at, 0), *middle = build_like(b, at, (double)length / 2);
+        struct value *alone = build_binary(b, OP_eq, at, zero);
+        if (length % 2 == 0)
+                alone = build_binary(b, OP_or, alone, build_binary(b, OP_eq, at, middle));
+        struct value *twice = build_binary(b, OP_add, x, x);
+        return build_select(b, alone, x, twice);
+}
+
+/* The transform is linear, and symmetric but for the halves: its adjoint is the one of the other
+ * sign. Of real numbers the real part counts; zeros stand where a half has been left out. */
 bool adjoint_spectrum(struct sweep *s, const struct op *op)
 {
-        return sweep_refuse(s, op, "spectra have no derivative here");
+        struct builder *b = s->b;
+        struct value *x = op_operand(op, 0), *d = sweep_of(s, op_result(op));
+        const bool inverse = op_int(op, "inverse"), half = op_int(op, "half");
+        struct spectrum_request r = { .inverse = !inverse, .parts = spectrum_parts(op) };
+        const int64_t *axes = op_ints(op, "axes", &r.count);
+        const int64_t none[RANK_MAX] = { 0 };
+        double elements = 1;
+        if (!op_is_static(op))
+                return sweep_refuse(s, op, "its extents are known at run time only");
+        for (int i = 0; i < r.count; i++) {
+                r.axes[i] = (int)axes[i];
+                elements *= (double)spectrum_plan_of(op, i).extent;
+        }
+        const int last = r.axes[r.count - 1];
+        if (half && inverse) {
+                r.half = true;
+        } else if (half) {
+                dim_t dims[RANK_MAX];
+                memcpy(dims, d->type->dims, (size_t)d->type->rank * sizeof *dims);
+                dims[last] = x->type->dims[last];
+                d = adjoint_placed_at(b, d, none, type_tensor(b->m, d->type->element,
+                                                              d->type->rank, dims));
+        }
+        d = d ? build_spectrum(b, d, &r) : NULL;
+        if (!d)
+                return false;
+        struct value *size = build_like(b, d, elements);
+        d = build_binary(b, inverse ? OP_div : OP_mul, d, size);
+        if (half && inverse && d)
+                d = with_mirror_images(b, d, last, op_int(op, "length"));
+        return sweep_flow(s, x, adjoint_placed_at(b, d, none, x->type));
 }

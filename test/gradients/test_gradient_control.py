@@ -131,8 +131,8 @@ def test_external(tmp_path):
     %2 = tanh(%1) : <3 x f64>
     yield(%2)
   }
-  %f = external(%e, %e) symbol=g extents=[] : <3 x f64> {(%a: <3 x f64>, %b: <3 x f64>)
-    %3 = mul(%a, %b) : <3 x f64>
+  %f = external(%e, %e) symbol=g extents=[] : <3 x f64> {(%p: <3 x f64>, %q: <3 x f64>)
+    %3 = mul(%p, %q) : <3 x f64>
     yield(%3)
   }
   %z = mul(%f, %x) : <3 x f64>"""

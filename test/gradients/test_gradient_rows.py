@@ -45,8 +45,8 @@ def test_element_wise(tmp_path, name, arity, partials):
             differences.check(tmp_path, Function(inputs, [line], "%z", shape), list(inputs))
 
 
-def one(text, result, inputs, by="x", constants=()):
-    return text, result, inputs, by, constants
+def one(text, result, inputs, by="x"):
+    return text, result, inputs, by
 
 
 def ints(*values):
@@ -65,6 +65,8 @@ def permuted(shape, seed=3):
 
 X234, X35, X127 = floats((2, 3, 4)), floats((3, 5), 1), floats((1, 2, 7), 2)
 C235 = np.random.default_rng(9).integers(0, 2, (3, 5)).astype(bool)
+
+KINDS = ("sum", "prod", "max", "min")
 
 # operation: cases of (operation text, result shape, inputs, by)
 CASES = {
@@ -120,13 +122,13 @@ CASES = {
             {"x": floats((1, 1, 3, 3, 4)), "w": floats((2, 1, 2, 2, 2))}, "xw"),
         one("convolve(%x, %w) pads=[4, 0]", (1, 3, 9), {"x": X127, "w": floats((3, 2, 3))}, "xw")],
     "reduce": [*(one(f"reduce(%x, {axes}) kind={kind}", shape, {"x": permuted((2, 3, 4))})
-                 for kind in ("sum", "prod", "max", "min")
+                 for kind in KINDS
                  for axes, shape in ((ints(1), (2, 4)), (ints(0, 2), (3,)), (ints(0, 1, 2), ()))),
                one(f"reduce(%x, {ints(0)})", (3,), {"x": floats((0, 3))}),
                one(f"reduce(%x, {ints(1)}) kind=prod", (2, 0), {"x": floats((2, 3, 0))})],
     "reduce_window": [
         *(one(f"reduce_window(%x) kind={kind} {window}", shape, {"x": permuted((1, 2, 7))})
-          for kind in ("sum", "max", "min")
+          for kind in KINDS
           for window, shape in (("window=[1, 1, 3] strides=[1, 1, 2]", (1, 2, 3)), ("window=[1, 1, 2] strides=[1, 1, 3]", (1, 2, 2)),
                                 ("window=[1, 1, 3] pads=[0, 0, 1, 0, 0, 2]", (1, 2, 8)),
                                 ("window=[1, 1, 2] dilations=[1, 1, 3]", (1, 2, 4)), ("window=[1, 2, 7]", (1, 1, 1)),
@@ -135,13 +137,13 @@ CASES = {
             {"x": permuted((1, 2, 5, 7))})],
     "scatter": [
         *(one(f"scatter(%x, %i, %u) kind={kind}", (3, 5), {"x": permuted((3, 5)), "i": index([2], [0]), "u": permuted((2, 5)) + 0.07},
-              "xu") for kind in ("replace", "sum", "prod", "max", "min")),
+              "xu") for kind in ("replace", *KINDS)),
         *(one(f"scatter(%x, %i, %u) kind={kind}", (3, 5),
               {"x": permuted((3, 5)), "i": index([2, 1], [2, 1], [0, -1]), "u": permuted((3,)) + 0.07},
-              "xu") for kind in ("replace", "sum", "prod", "max", "min")),
+              "xu") for kind in ("replace", *KINDS)),
         *(one(f"scatter(%x, %i, %u) kind={kind} axis=1", (3, 5),
               {"x": permuted((3, 5)), "i": index([2, 1], [0, 0], [4, -1]), "u": permuted((3, 2)) + 0.07},
-              "xu") for kind in ("replace", "sum", "prod", "max", "min")),
+              "xu") for kind in ("replace", *KINDS)),
         one("scatter(%x, %i, %u) kind=sum axis=0", (3, 5), {"x": X35, "i": index([2], [1]), "u": floats((2, 5))}, "xu")],
 }
 ELSEWHERE = {"cast", "if", "loop", "external", "spectrum"}         # tests below, and in test_gradient_control.py
@@ -155,6 +157,121 @@ def test_each_row_has_a_case():
 
 @pytest.mark.parametrize("name", CASES)
 def test_others(tmp_path, name):
-    for text, shape, inputs, by, _ in CASES[name]:
+    for text, shape, inputs, by in CASES[name]:
         function = Function(inputs, [f"%z = {text} : {tensor_type(shape)}"], "%z", shape)
         differences.check(tmp_path, function, list(by))
+
+
+def loss_of(folder, text, inputs, by):
+    """derivatives of a loss that a text computes"""
+    function = Function({}, [], "%none", ())
+    function.text, function.inputs = text, inputs
+    return differences.derivatives(folder, function, by)[1]
+
+
+@pytest.mark.parametrize("kind", ["reduce", "window", "scatter"])
+def test_products_with_zeros(tmp_path, kind):
+    """one zero of several factors has a derivative, where there are two no factor has one"""
+    x = np.array([[0.0, 2, 3], [0, 0, 5], [2, 4, 5]])
+    want = np.array([[6.0, 0, 0], [0, 0, 0], [20, 10, 8]])
+    inputs = {"x": x}
+    if kind == "reduce":
+        line = f"%z = reduce(%x, {ints(1)}) kind=prod : <3 x f64>"
+    elif kind == "window":
+        line = "%y = reduce_window(%x) kind=prod window=[1, 3] : <3 x 1 x f64>\n  %z = reshape(%y) : <3 x f64>"
+    else:
+        line = ("%r = reshape(%x) : <9 x f64>\n"
+                f"  %z = scatter(<3 x f64> 1.0, <9 x 1 x i64> [0, 0, 0, 1, 1, 1, 2, 2, 2], %r) kind=prod : <3 x f64>")
+    text = f"""dnn 3
+module "m"
+func @main(%x "x": <3 x 3 x f64>) -> ("loss") {{
+  {line}
+  %loss = reduce(%z, <1 x i64> 0) : <f64>
+  yield(%loss)
+}}
+"""
+    assert np.array_equal(loss_of(tmp_path, text, inputs, ["x"])["x"], want)
+
+
+KINKS = [                               # what ir/adjoint/adjoint.h promises
+    ("max(%x, 0.0)", [-1.0, 0, 2], [0, 0, 1]),
+    ("max(0.0, %x)", [-1.0, 0, 2], [0, 0, 1]),
+    ("min(%x, 1.0)", [0.0, 1, 2], [1, 0, 0]),
+    ("max(%x, %y)", [1.0, 0, 2], [1, .5, 1]),
+    ("min(%y, %x)", [1.0, 0, 2], [0, .5, 0]),
+    ("abs(%x)", [-1.0, 0, 2], [-1, 0, 1]),
+    ("pow(%x, 2.0)", [-1.0, 0, 2], [-2, 0, 4]),
+    ("pow(%x, 0.0)", [-1.0, 0, 2], [0, 0, 0]),
+    ("pow(%y, %x)", [2.0, 0, 1], [0, 0, 0]),
+    ("select(%c, %x, %y)", [1.0, 0, 2], [1, 1, 1]),
+    ("floor(%x)", [1.0, 0, 2], [0, 0, 0]),
+]
+
+
+@pytest.mark.parametrize("text, at, want", KINKS, ids=[k[0] for k in KINKS])
+def test_kinks(tmp_path, text, at, want):
+    program = f"""dnn 3
+module "m"
+func @main(%x "x": <3 x f64>, %y "y": <3 x f64>) -> ("loss") {{
+  %c = eq(%x, %x) : <3 x bool>
+  %z = {text} : <3 x f64>
+  %loss = reduce(%z, <1 x i64> 0) : <f64>
+  yield(%loss)
+}}
+"""
+    assert np.array_equal(loss_of(tmp_path, program, {"x": np.array(at), "y": np.zeros(3)}, ["x"])["x"], np.array(want, float))
+
+
+@pytest.mark.parametrize("kind, want", [("max", [0, .5, .5, 0]), ("min", [1, 0, 0, 0])])
+def test_shared_extremes(tmp_path, kind, want):
+    text = f"""dnn 3
+module "m"
+func @main(%x "x": <4 x f64>) -> ("loss") {{
+  %loss = reduce(%x, <1 x i64> 0) kind={kind} : <f64>
+  yield(%loss)
+}}
+"""
+    assert np.array_equal(loss_of(tmp_path, text, {"x": np.array([1.0, 3, 3, 2])}, ["x"])["x"], np.array(want))
+
+
+@pytest.mark.parametrize("kind, want", [("max", [0, 1, 0, 1]), ("min", [1, 0, 1, 0])])
+def test_first_extreme_of_a_window(tmp_path, kind, want):
+    text = f"""dnn 3
+module "m"
+func @main(%x "x": <4 x f64>) -> ("loss") {{
+  %z = reduce_window(%x) kind={kind} window=[2] strides=[2] : <2 x f64>
+  %loss = reduce(%z, <1 x i64> 0) : <f64>
+  yield(%loss)
+}}
+"""
+    assert np.array_equal(loss_of(tmp_path, text, {"x": np.array([1.0, 3, 2, 4])}, ["x"])["x"], np.array(want))
+
+
+def test_second_derivatives(tmp_path):
+    """what --gradient adds has derivatives itself"""
+    x, w = floats((2, 3), 1), floats((3, 4), 2)
+    text = f"""dnn 3
+module "m"
+func @main(%x "x": <2 x 3 x f64>, %w "w": <3 x 4 x f64>) -> ("loss") {{
+  %1 = dot(%x, %w) contract_a=[1] contract_b=[0] : <2 x 4 x f64>
+  %2 = tanh(%1) : <2 x 4 x f64>
+  %3 = reduce(%2, {ints(1)}) kind=prod : <2 x f64>
+  %4 = exp(%3) : <2 x f64>
+  %loss = reduce(%4, <1 x i64> 0) : <f64>
+  yield(%loss)
+}}
+"""
+    (tmp_path / "f.dnn").write_text(text)
+    once = dnncc.run([dnncc.DNNCC, tmp_path / "f.dnn", "--gradient=loss:w", "--emit=ir", "--passes=", "-o", "-"]).stdout
+    yielded = once.rindex("  yield(")
+    loss, by_w = re.search(r"yield\((%\w+), (%\w+)\)", once[yielded:]).groups()
+    assert loss != by_w
+    once = once[:yielded] + f"""  %square = mul({by_w}, {by_w}) : <3 x 4 x f64>
+  %norm = reduce(%square, {ints(0, 1)}) : <f64>
+  yield(%norm)
+}}
+"""
+    once = once.replace('-> ("loss", "d_w")', '-> ("loss")')
+    function = Function({}, [], "%none", ())
+    function.text, function.inputs = once, {"x": x, "w": w}
+    differences.check(tmp_path, function, ["x", "w"])
