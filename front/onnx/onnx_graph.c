@@ -12,11 +12,30 @@
 
 #include "base/size.h"
 
-/* Lists an initializer whose derivative may be asked for, and keeps it. */
-static void keep_weight(struct onnx_import *im, bytes_t name, struct value *v)
+static void add_differentiated(void *context, bytes_t name)
+{
+        map_set(context, (const char *)name.data, name.len, context);
+}
+
+/* Returns the names by which nodes Gradient of the graph ask for derivatives. */
+static struct map *differentiated(struct onnx_import *im, const Onnx__GraphProto *g)
+{
+        struct map *names = map_new(im->arena);
+        for (size_t i = 0; i < g->n_node; i++)
+                onnx_each_differentiated(g->node[i], add_differentiated, names);
+        return names;
+}
+
+/* Keeps an initializer whose derivative may be asked for, and lists it where an option may ask. */
+static void keep_weight(struct onnx_import *im, const struct map *names, bytes_t name,
+                        struct value *v)
 {
         struct import_weights *weights = im->options->weights;
-        if (!weights || !v || !value_is_constant(v) || !element_is_float(v->type->element))
+        if (!v || !value_is_constant(v) || !element_is_float(v->type->element) || !name.len)
+                return;
+        if (map_get(names, (const char *)name.data, name.len))
+                v->constant->varies = true;
+        if (!weights)
                 return;
         bool meant = weights->all;
         for (int i = 0; i < weights->name_count && !meant; i++)
@@ -34,6 +53,7 @@ static void keep_weight(struct onnx_import *im, bytes_t name, struct value *v)
 bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
                        struct map *needed)
 {
+        struct map *by = differentiated(im, g);
         for (size_t i = 0; i < g->n_initializer; i++) {
                 const Onnx__TensorProto *t = g->initializer[i];
                 struct onnx_entry entry = { .initializer = true };
@@ -48,7 +68,7 @@ bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const O
                 if (!onnx_scope_define(im, scope, t->name, entry, "initializer", NULL))
                         return false;
                 if (!scope->parent)
-                        keep_weight(im, t->name, entry.value);
+                        keep_weight(im, by, t->name, entry.value);
         }
         for (size_t i = 0; i < g->n_sparse_initializer; i++) {
                 const Onnx__SparseTensorProto *t = g->sparse_initializer[i];

@@ -325,9 +325,11 @@ static bool import_main(struct onnx_import *im)
                 return false;
         int count, *order = arrange(im, &wanted, f, w, &count);
         onnx_wiring_free(w);
-        return order && onnx_nodes(im, g->node, order, count) && onnx_check_seed_used(im) &&
-               onnx_check_dims_used(im) &&
-               onnx_check_texts_used(im) &&
+        if (!order || !onnx_nodes(im, g->node, order, count))
+                return false;
+        for (struct constant *c = im->m->constants; c && !im->options->weights; c = c->next)
+                c->varies = false;
+        return onnx_check_seed_used(im) && onnx_check_dims_used(im) && onnx_check_texts_used(im) &&
                yield_outputs(im, &wanted, f);
 }
 

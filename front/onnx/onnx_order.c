@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* A node needs the producers of the names that it reads: its inputs, and of each of its subgraphs
  * the free names, those that the subgraph refers to and does not define by an input, an initializer
- * or a node of its own. So a name in a body may equal one outside (the node's own output, a name
+ * or a node of its own; Gradient names values in attributes, too. So a name in a body may equal one outside (the node's own output, a name
  * made later): the standard forbids that only for names which are visible there, and where
  * exporters write these all the same the inner one counts (onnx_scope_define warns). The order is
  * found by Kahn's algorithm, which is linear and does not recurse but into subgraphs, whose depth
@@ -82,6 +82,14 @@ static void read_graph(struct arena *arena, struct onnx_reads *r, const Onnx__Gr
                 read_name(arena, r, g->output[i]->name, &inside);
 }
 
+struct reading { struct arena *arena; struct onnx_reads *reads; const struct definitions *inside; };
+
+static void read_attribute_name(void *context, bytes_t name)
+{
+        const struct reading *reading = context;
+        read_name(reading->arena, reading->reads, name, reading->inside);
+}
+
 static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__NodeProto *node,
                       const struct definitions *inside)
 {
@@ -89,6 +97,8 @@ static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__Nod
                 read_name(arena, r, node->input[i], inside);
         if (!inside)
                 r->own = r->count;
+        struct reading reading = { arena, r, inside };
+        onnx_each_differentiated(node, read_attribute_name, &reading);
         for (size_t i = 0; i < node->n_attribute; i++) {
                 const Onnx__AttributeProto *a = node->attribute[i];
                 if (a->g)

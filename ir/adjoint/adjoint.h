@@ -8,9 +8,9 @@
  *                                      for the seed 1.0 of %2
  *
  * The sweep goes from the last operation to the front. At each operation whose result has a
- * derivative, the operation's adjoint, a column of ir/tensor/ops.def, adds to those of its operands:
- * for an element-wise operation the products with the partial derivatives of its row (partial.c), for
- * others what the functions adjoint_NAME of this folder build. All of it is ordinary Tensor IR, so
+ * derivative, the operation's adjoint, a column of ir/tensor/ops.def, adds to those of its
+ * operands: for an element-wise operation the products with the partial derivatives of its row
+ * (partial.c), for others what the functions adjoint_NAME of this folder build. All of it is ordinary Tensor IR, so
  * it is interpreted, folded, fused and scheduled as any other, and has derivatives itself.
  *
  * Rules at points without a derivative:

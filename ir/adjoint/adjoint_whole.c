@@ -145,7 +145,8 @@ bool adjoint_scatter(struct sweep *s, const struct op *op)
 
 /* Returns x, the last of whose axes has the spectrum's first half, times 2 where an element stands
  * for its mirror image, too. */
-static struct value *with_mirror_images(struct builder *b, struct value *x, int axis, int64_t length)
+static struct value *with_mirror_images(struct builder *b, struct value *x, int axis,
+                                        int64_t length)
 {
         const struct type *t = x->type;
         struct value *at = build_iota(b, type_with_element(b->m, t, E_I64), axis),

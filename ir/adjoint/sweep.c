@@ -3,7 +3,7 @@
 #include "ir/adjoint/adjoint.h"
 #include "ir/tensor/ops.h"
 
-/* A value has a cell if and only if it depends on an x by floats. */
+/* A value has a cell if and only if it depends on an x by floats, or by their bits. */
 struct cell {
         struct value *derivative;
         bool is_x;                      /* It is an x: what computes it is not looked at. */
@@ -70,6 +70,8 @@ bool adjoint_formula(struct sweep *s, const struct op *op)
         for (int i = 0; i < op->operand_count; i++) {
                 struct value *x = op_operand(op, i);
                 const char *partial = op_info[op->code].partials[i];
+                if (sweep_wants(s, x) && !partial)
+                        return sweep_refuse(s, op, "it works on the bits of a float");
                 if (sweep_wants(s, x) && strcmp(partial, "0") &&
                     !sweep_flow(s, x, adjoint_partial(s->b, op, i, d)))
                         return false;
@@ -98,14 +100,26 @@ static bool reads_wanted(const struct sweep *s, const struct op *op)
         return false;
 }
 
+/* Does op work on the bits of a float that depends on an x? Such integers have cells, so that what
+ * is made of them is refused, and does not count as independent. */
+static bool reads_bits(const struct sweep *s, const struct op *op)
+{
+        bool any = op->code == OP_bitcast;
+        for (int i = 0; i < op->operand_count; i++)
+                any = any || (sweep_wants(s, op_operand(op, i)) && !is_float(op_operand(op, i)));
+        return any;
+}
+
 /* Gives a cell to what depends on the x's by floats, up to and with the operation `last`. */
 static void find_wanted(struct sweep *s, const struct op *last)
 {
         const struct op *op = last ? last->region->first : NULL;
         for (; op; op = op == last ? NULL : op->next)
-                for (int i = 0; i < op->result_count && reads_wanted(s, op); i++)
-                        if (is_float(&op->results[i]))
-                                add_cell(s, &op->results[i], false);
+                for (int i = 0; i < op->result_count && reads_wanted(s, op); i++) {
+                        const struct value *v = &op->results[i];
+                        if (is_float(v) || (reads_bits(s, op) && v->type->element != E_BOOL))
+                                add_cell(s, v, false);
+                }
 }
 
 static void sweep_begin(struct sweep *s, struct value *const *xs, int count, const struct op *last)

@@ -157,3 +157,20 @@ func @main(%x "x": <3 x f32>, %y "y": <3 x f32>) -> ("loss") {
 }
 """)
     refused(path, ["--gradient=loss:x,y"], dnncc.UNSUPPORTED, "'first'", "'second'", "bitcast has no derivative")
+
+
+def test_bits_of_floats_are_refused(tmp_path):
+    """a float that becomes an integer by its bits, and a float again, does not count as a constant"""
+    path = tmp_path / "m.dnn"
+    path.write_text("""dnn 3
+module "m"
+func @main(%x "x": <3 x f32>) -> ("loss") {
+  %1 = bitcast(%x) to=i32 : <3 x i32>    ; "first"
+  %2 = and(%1, -65536) : <3 x i32>    ; "second"
+  %3 = bitcast(%2) to=f32 : <3 x f32>    ; "third"
+  %4 = mul(%3, %x) : <3 x f32>
+  %loss = reduce(%4, <1 x i64> 0) : <f32>
+  yield(%loss)
+}
+""")
+    refused(path, ["--gradient=loss:x"], dnncc.UNSUPPORTED, "'third'", "bitcast has no derivative")
