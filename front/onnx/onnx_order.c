@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* A node needs the producers of the names that it reads: its inputs, and of each of its subgraphs
- * the free names, those that the subgraph refers to and does not define by an input, an initializer
- * or a node of its own; Gradient names values in attributes, too. So a name in a body may equal one outside (the node's own output, a name
- * made later): the standard forbids that only for names which are visible there, and where
- * exporters write these all the same the inner one counts (onnx_scope_define warns). The order is
- * found by Kahn's algorithm, which is linear and does not recurse but into subgraphs, whose depth
- * the wire scan has bounded. */
+ * the free names, those that the subgraph refers to and does not define by an input, an
+ * initializer or a node of its own; Gradient names values in attributes, too. So a name in a body
+ * may equal one outside (the node's own output, a name made later): the standard forbids that only
+ * for names which are visible there, and where exporters write these all the same the inner one
+ * counts (onnx_scope_define warns). The order is found by Kahn's algorithm, which is linear and
+ * does not recurse but into subgraphs, whose depth the wire scan has bounded. */
 #include "front/onnx/onnx_model.h"
 
 #include <limits.h>

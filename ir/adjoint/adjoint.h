@@ -10,8 +10,9 @@
  * The sweep goes from the last operation to the front. At each operation whose result has a
  * derivative, the operation's adjoint, a column of ir/tensor/ops.def, adds to those of its
  * operands: for an element-wise operation the products with the partial derivatives of its row
- * (partial.c), for others what the functions adjoint_NAME of this folder build. All of it is ordinary Tensor IR, so
- * it is interpreted, folded, fused and scheduled as any other, and has derivatives itself.
+ * (partial.c), for others what the functions adjoint_NAME of this folder build. All of it is
+ * ordinary Tensor IR, so it is interpreted, folded, fused and scheduled as any other, and has
+ * derivatives itself.
  *
  * Rules at points without a derivative:
  *   - max and min of equal operands: a constant gets and gives nothing (so that of ReLU at 0 is 0);
