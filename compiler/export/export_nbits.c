@@ -188,7 +188,7 @@ static bool find_rounded(struct export *e, const struct op *root, struct found *
 {
         enum { X, W, STEPS, SUMS, SCALES, ZEROS };
         const struct op *op = behind_reshapes(op_result(root))->op;
-        if (!op || op->code != OP_dot_blocks)
+        if (!op || op->code != OP_dot_blocks || op->operand_count > BLOCKS_OUTER)
                 return false;
         const struct packed_bits p = packed_bits_of(op);
         const int64_t outputs = op_int(op, "outputs");

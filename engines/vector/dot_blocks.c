@@ -9,6 +9,9 @@
  *      sum{p, j}     i32, of one block
  *      total{p, j}   f32: each sum times the block's scales in x and in w
  *
+ * Scales may be whole numbers of 8 bits, with scales of their own for several blocks; zeros, too,
+ * with minima: then a row's sum times its step times these is subtracted from its total.
+ *
  * Floats are multiplied by numbers less their zero points, as floats, each by itself: words are
  * single bytes then, and sums need neither steps nor a start.
  *
@@ -33,6 +36,7 @@ struct blocks {
         int64_t outputs;                /* All panels together have this many outputs. */
         struct loop_buffer *steps, *sums, *scales;
         struct loop_buffer *zeros;      /* NULL: all zero points are `zero`. */
+        struct loop_buffer *outer, *minima;     /* Scales of scales, and of zeros; or NULL. */
         int64_t zero;
         bool floats;                    /* x has floats. */
         struct loop_expr *centers[TILE_MAX]; /* They are the zero points of a tile's block, as
@@ -47,6 +51,7 @@ struct tile {
         struct blocks *b;
         int positions, vectors;
         struct loop_variable *sums, *totals;
+        struct loop_expr *outer[TILE_MAX], *minima[TILE_MAX];   /* Those of the blocks at hand. */
         struct loop_expr *x_at, *row_at; /* The first row begins at these indices of x and of the
                                           * scales. */
 };
@@ -215,6 +220,28 @@ static void add_total(struct tile *t, int i, int j, struct loop_expr *sum, struc
                              : plus(s->e, total, emit_op(s->e, LOOP_MUL, sum, scale)));
 }
 
+/* Subtracts what the minima of a block make of the sum of a row, `row` floats. */
+static void take_least(struct tile *t, int i, int j, struct loop_expr *row, struct loop_expr *least)
+{
+        struct kernel_state *s = &t->b->s;
+        struct loop_expr *total = loop_tile_entry(s->arena, t->totals, i, j);
+        state_set(s, t->totals, i, j, minus(s->e, total, emit_op(s->e, LOOP_MUL, row, least)));
+}
+
+/* Loads the scales of scales, and the minima, of as many blocks as have them in common. */
+static void load_outer(struct tile *t, struct loop_expr *at)
+{
+        struct blocks *b = t->b;
+        struct kernel_state *s = &b->s;
+        for (int j = 0; j < t->vectors; j++) {
+                t->outer[j] = state_load_as(s, E_F32, "outer", b->outer, at, j * s->lanes,
+                                            s->lanes);
+                if (b->minima)
+                        t->minima[j] = state_load_as(s, E_F32, "minimum", b->minima, at,
+                                                     j * s->lanes, s->lanes);
+        }
+}
+
 /* Adds the sums of a block of floats to the totals. */
 static void add_float_sums(struct tile *t, struct loop_expr *at)
 {
@@ -236,23 +263,33 @@ static void add_sums(struct tile *t, struct loop_expr *block, struct loop_expr *
         struct emit *e = s->e;
         struct loop_expr *scales[TILE_MAX], *zeros[TILE_MAX];
         for (int j = 0; j < t->vectors; j++) {
-                scales[j] = state_load(s, "scale", b->scales, at, j * s->lanes, s->lanes);
+                scales[j] = state_load_as(s, E_F32, "scale", b->scales, at, j * s->lanes, s->lanes);
+                if (b->outer)
+                        scales[j] = emit_let(e, "scale",
+                                             emit_op(e, LOOP_MUL, t->outer[j], scales[j]));
                 if (b->zeros)
-                        zeros[j] = state_load_as(s, E_I32, "zero", b->zeros, at, j * s->lanes,
-                                                 s->lanes);
+                        zeros[j] = state_load_as(s, b->minima ? E_F32 : E_I32, "zero", b->zeros, at,
+                                                 j * s->lanes, s->lanes);
+                if (b->minima)
+                        zeros[j] = emit_let(e, "least",
+                                            emit_op(e, LOOP_MUL, t->minima[j], zeros[j]));
         }
         for (int i = 0; i < t->positions; i++) {
-                struct loop_expr *step = emit_let(
-                        e, "step", loop_splat(s->arena, s->lanes, of_row(t, b->steps, block, i)));
-                struct loop_expr *row = b->zeros
-                                                ? emit_let(e, "row",
-                                                           loop_splat(s->arena, s->lanes,
-                                                                      of_row(t, b->sums, block, i)))
-                                                : NULL;
+                struct loop_expr *step = of_row(t, b->steps, block, i), *row = NULL;
+                if (b->minima)
+                        row = emit_op(e, LOOP_MUL, step,
+                                      loop_cast(s->arena, E_F32, of_row(t, b->sums, block, i)));
+                else if (b->zeros)
+                        row = of_row(t, b->sums, block, i);
+                step = emit_let(e, "step", loop_splat(s->arena, s->lanes, step));
+                if (row)
+                        row = emit_let(e, "row", loop_splat(s->arena, s->lanes, row));
                 for (int j = 0; j < t->vectors; j++) {
                         struct loop_expr *sum = loop_tile_entry(s->arena, t->sums, i, j);
-                        if (row)
+                        if (row && !b->minima)
                                 sum = minus(e, sum, emit_op(e, LOOP_MUL, zeros[j], row));
+                        if (b->minima)
+                                take_least(t, i, j, row, zeros[j]);
                         add_total(t, i, j, loop_cast(s->arena, E_F32, sum),
                                   emit_op(e, LOOP_MUL, step, scales[j]));
                 }
@@ -299,7 +336,19 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
         struct loop_expr *scale =
                 plus(e, times(e, b->panel, b->width * b->bits.blocks), times(e, b->part, s->lanes));
         scale = emit_let(e, "scale_at", scale);
-        struct loop_expr *block = emit_for(e, "block", number(e, 0), number(e, b->bits.blocks));
+        struct loop_expr *block;
+        if (b->outer) {
+                const int64_t outers = b->bits.outers, each = b->bits.blocks / outers;
+                struct loop_expr *at = plus(e, times(e, b->panel, b->width * outers),
+                                            times(e, b->part, s->lanes));
+                at = emit_let(e, "outer_at", at);
+                struct loop_expr *outer = emit_for(e, "outer", number(e, 0), number(e, outers));
+                load_outer(&t, plus(e, at, times(e, outer, b->width)));
+                block = emit_for(e, "inner", number(e, 0), number(e, each));
+                block = emit_let(e, "block", plus(e, times(e, outer, each), block));
+        } else {
+                block = emit_for(e, "block", number(e, 0), number(e, b->bits.blocks));
+        }
         begin_sums(&t, block);
         scale = plus(e, scale, times(e, block, b->width));
         if (b->floats)
@@ -311,6 +360,8 @@ static bool write_tile(struct kernel_state *s, int rows, int columns)
         else
                 add_sums(&t, block, scale);
         emit_end(e);
+        if (b->outer)
+                emit_end(e);
         return store(&t);
 }
 
@@ -349,6 +400,10 @@ static bool write_panels(struct kernel_state *s, struct loop_expr *from, struct 
         b->scales = emit_parameter(e, op_operand(s->op, SCALES));
         if (op_operand(s->op, ZEROS))
                 b->zeros = emit_parameter(e, op_operand(s->op, ZEROS));
+        if (b->bits.outers)
+                b->outer = emit_parameter(e, op_operand(s->op, BLOCKS_OUTER));
+        if (b->bits.minima)
+                b->minima = emit_parameter(e, op_operand(s->op, BLOCKS_MINIMA));
         if (whole) {
                 struct loop_expr *stop =
                         whole < s->panels ? minimum(e, end, number(e, whole)) : end;

@@ -33,8 +33,10 @@ double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
         /* A conversion to floats is three instructions: convert, multiply, multiply-add. Unpacking
          * is two: shift, mask; and two more for floats: convert, subtract. */
         const bool floats = op_operand(op, 0)->type->element == E_F32;
-        const int to_float = floats ? 1 : 3, unpack = floats ? 4 : 2;
         const struct packed_bits p = packed_bits_of(op);
+        const int to_float = floats ? 1 : 3 + p.minima, unpack = floats ? 4 : 2;
+        /* Scales that have scales, and zeros, are converted and multiplied by these. */
+        const int loaded = p.outers ? p.minima ? 6 : 3 : 1;
         const struct multiply *m = packed_bits_multiply(op, target);
         double words = (double)(p.bytes / p.group), planes = 8 / p.bits,
                sums = (double)(positions * vectors), issue = rate_issue(target),
@@ -44,7 +46,7 @@ double blocks_tile_cost(const struct op *op, int64_t positions, int64_t vectors,
                unpacked = p.bits < 8 || floats
                                   ? words * planes * (double)vectors * unpack * operation
                                   : 0,
-               totals = sums * to_float / issue + (double)(positions + vectors) / issue;
+               totals = sums * to_float / issue + (double)(positions + vectors * loaded) / issue;
         double block = cost_overlapped(adds, loads, target);
         return (double)p.blocks * (block + unpacked + totals) + rate_packed_result(target) * sums;
 }

@@ -140,6 +140,35 @@ struct value *compose_matmul_blocks(struct compose *c, const struct compose_matm
         return compose_reshape(c, compose_cast(c, y, e), rank, dims);
 }
 
+struct value *compose_matmul_nested(struct compose *c, const struct compose_matmul_nested *in)
+{
+        const int rank = value_rank(in->x);
+        struct block_weights w = block_weights_of(in->outputs, in->inner, in->bits, in->block);
+        const dim_t packed[3] = { dim_of(w.outputs), dim_of(w.blocks), dim_of(w.bytes) };
+        dim_t dims[RANK_MAX];
+
+        if (!want_dims(c, "the weights are", in->numbers, 3, packed) ||
+            !want_dims(c, "the scales are", in->scales, 2, packed) ||
+            (in->zeros && !want_dims(c, "the zero points are", in->zeros, 2, packed)))
+                return NULL;
+        if (value_extent(in->x, rank - 1) != in->inner || w.blocks * w.block != in->inner) {
+                compose_invalid(c, "the input is %s, want %lld columns",
+                                compose_text(c, in->x->type), (long long)in->inner);
+                return NULL;
+        }
+        w.numbers = in->numbers;
+        w.scales = in->scales;
+        w.zeros = in->zeros;
+        w.outer = in->outer;
+        w.minima = in->minima;
+        w.center = in->center;
+        for (int d = 0; d < rank; d++)
+                dims[d] = d + 1 < rank ? in->x->type->dims[d] : dim_of(w.outputs);
+        if (!compose_type(c, E_F32, rank, dims))
+                return NULL;
+        return compose_reshape(c, build_rounded_block_product(c->b, &w, in->x), rank, dims);
+}
+
 /* ---- products by weights that are levels ---- */
 
 struct value *compose_matmul_levels(struct compose *c, const struct compose_matmul_levels *in)

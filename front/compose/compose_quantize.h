@@ -133,6 +133,23 @@ struct compose_matmul_blocks {
 };
 struct value *compose_matmul_blocks(struct compose *c, const struct compose_matmul_blocks *in);
 
+/* The result is x, each block of a row rounded to 8 bits with a step of its own, times the
+ * transposed weights. These are constants: (number - center) * scale; or, with minima, number *
+ * scale - zero * minimum. */
+struct compose_matmul_nested {
+        struct value *x;                /* It is f32 [.., inner]. */
+        struct value *numbers;          /* They are as in struct compose_matmul_blocks. */
+        struct value *scales;           /* They are f16 or f32 [outputs, blocks], or u8 or i8 where
+                                         * there is outer. */
+        struct value *outer;            /* Scales are multiplied by these f16 or f32 [outputs, n],
+                                         * of blocks / n blocks each; or it is NULL. */
+        struct value *zeros, *minima;   /* They are u8 [outputs, blocks], and of the type of outer;
+                                         * or NULL, both. */
+        int64_t inner, outputs, block;  /* inner is a multiple of block, of at least BLOCK_LEAST. */
+        int bits, center;               /* A number has 1, 2, 4 or 8 bits. */
+};
+struct value *compose_matmul_nested(struct compose *c, const struct compose_matmul_nested *in);
+
 /* The result is x times weights [outputs, inner], transposed where `transposed`. Each number of the
  * weights is one of 16 levels times a scale, which `block` numbers that follow each other in the
  * whole of the weights share. */

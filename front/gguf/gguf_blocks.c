@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { SMALL = 32, SIGN = 128, K_RUNS = 8 };
+enum { SMALL = 32, SIGN = 128, K_SUB_BLOCKS = 8 };
 
 struct gguf_blocks_kind gguf_blocks_kind(const struct gguf_type *type)
 {
@@ -35,7 +35,7 @@ static void take_small(const unsigned char *low, const unsigned char *high, unsi
  * two bits taken by the last four. */
 static void take_scales(const unsigned char *p, struct gguf_block *b)
 {
-        for (int i = 0; i < K_RUNS; i++) {
+        for (int i = 0; i < K_SUB_BLOCKS; i++) {
                 const int j = i % 4;
                 b->scales[i] = i < 4 ? p[i] & 63 : (p[8 + j] & 15) | p[j] >> 6 << 4;
                 b->minima[i] = i < 4 ? p[4 + i] & 63 : p[8 + j] >> 4 | p[4 + j] >> 6 << 4;
@@ -43,14 +43,14 @@ static void take_scales(const unsigned char *p, struct gguf_block *b)
 }
 
 /* Of 64 numbers the first 32 are the low bits of 32 bytes. Bit r of byte k is the fifth bit of
- * number k of run r. */
+ * number k of sub-block r. */
 static void take_k(const unsigned char *low, const unsigned char *high, unsigned char *numbers)
 {
         for (int k = 0; k < GGUF_NUMBERS; k++) {
-                const int run = k / 32;
-                numbers[k] = low[run / 2 * 32 + k % 32] >> (run % 2 * 4) & 15;
+                const int sub_block = k / 32;
+                numbers[k] = low[sub_block / 2 * 32 + k % 32] >> (sub_block % 2 * 4) & 15;
                 if (high)
-                        numbers[k] |= (unsigned char)((high[k % 32] >> run & 1) << 4);
+                        numbers[k] |= (unsigned char)((high[k % 32] >> sub_block & 1) << 4);
         }
 }
 
@@ -79,7 +79,7 @@ void gguf_block_take_apart(const struct gguf_type *type, const unsigned char *p,
         case GGUF_TYPE_Q5_K: take_k(p + 48, p + 16, b->numbers); break;
         case GGUF_TYPE_Q6_K:
                 take_q6(p, p + 128, b->numbers);
-                for (int i = 0; i < GGUF_RUNS; i++)
+                for (int i = 0; i < GGUF_SUB_BLOCKS; i++)
                         b->scales[i] = p[192 + i] < SIGN ? p[192 + i] : p[192 + i] - 2 * SIGN;
                 b->d = u16_at(p + 208);
                 return;

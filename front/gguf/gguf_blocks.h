@@ -3,24 +3,24 @@
  *
  *      weight = scale * (number - center) - minimum
  *
- * Runs of `run` numbers share a scale and a minimum, which are whole numbers of few bits times an
- * f16 of the block: scale = d * scales[r], minimum = m * minima[r]. Where a block is one run its
- * scale is d. */
+ * Sub-blocks of so many numbers share a scale and a minimum, which are whole numbers of few bits
+ * times an f16 of the block: scale = d * scales[s], minimum = m * minima[s]. Where a block is one
+ * sub-block its scale is d. */
 #ifndef FRONT_GGUF_GGUF_BLOCKS_H
 #define FRONT_GGUF_GGUF_BLOCKS_H
 
 #include "front/gguf/gguf_file.h"
 
-enum { GGUF_NUMBERS = 256, GGUF_RUNS = 16 };
+enum { GGUF_NUMBERS = 256, GGUF_SUB_BLOCKS = 16 };
 
 struct gguf_blocks_kind {
-        int run, bits, center;
-        bool nested;                    /* Runs have scales of their own. */
+        int sub_block, bits, center;
+        bool nested;                    /* Sub-blocks have scales of their own. */
         bool minima;
 };
 struct gguf_block {
         unsigned char numbers[GGUF_NUMBERS];
-        int scales[GGUF_RUNS], minima[GGUF_RUNS];
+        int scales[GGUF_SUB_BLOCKS], minima[GGUF_SUB_BLOCKS];
         uint16_t d, m;                  /* These are bits of f16. */
 };
 /* Returns what blocks of the type are, whose form is GGUF_BLOCKS. */

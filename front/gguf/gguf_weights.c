@@ -99,98 +99,206 @@ struct value *gguf_vector(struct gguf_import *im, struct gguf_tensor *t, int64_t
         return floats_of(im, t);
 }
 
-/* ---- blocks ---- */
+/* ---- blocks, with x as it is (--exact): scales and zero points in f32 ---- */
 
 static float float_of_half(uint16_t half) { return element_load(E_F16, &half, 0).f; }
 
-/* The constants of a matrix in blocks. */
-struct parts {
+struct sub_blocks {
+        const struct gguf_tensor *t;
         struct gguf_blocks_kind kind;
-        int64_t blocks; /* So many runs has a row. */
-        int bits; /* A number takes 4 bits or 8. */
-        unsigned char *numbers;
-        uint16_t *halves; /* Scales are f16; or they are floats. */
-        float *scales, *zeros;
+        int64_t blocks;                 /* So many sub-blocks has a row, */
+        int64_t all;                    /* and so many the tensor. */
 };
 
-/* Writes run number r of the tensor. A scale of 0 has a minimum nonetheless, so such a run has
- * other numbers: (0 - 1) * minimum. */
-static void write_run(struct parts *p, const struct gguf_block *b, int run, int64_t r)
+static struct sub_blocks sub_blocks_of(const struct gguf_tensor *t)
 {
-        const int count = p->kind.run, bytes = count * p->bits / 8;
-        unsigned char *to = p->numbers + r * bytes;
-        const int shift = (1 << (p->bits - 1)) - p->kind.center;
-        const unsigned char *from = b->numbers + run * count;
-        float scale = float_of_half(b->d) * (float)b->scales[run], zero = 0;
-        bool constant = false;
-        if (p->zeros) {
-                const float minimum = float_of_half(b->m) * (float)b->minima[run];
-                constant = scale == 0;
-                zero = constant ? 1 : minimum / scale;
-                scale = constant ? minimum : scale;
-                p->zeros[r] = zero;
+        struct sub_blocks r = { .t = t, .kind = gguf_blocks_kind(t->type) };
+        r.blocks = t->extents[0] / r.kind.sub_block;
+        r.all = r.blocks * t->extents[1];
+        return r;
+}
+
+/* Takes the block apart that sub-block number r is in; returns which of its sub-blocks that is. */
+static int sub_block_at(const struct sub_blocks *of, int64_t r, struct gguf_block *block)
+{
+        const struct gguf_type *type = of->t->type;
+        const int each = type->numbers / of->kind.sub_block;
+        if (r % each == 0)
+                gguf_block_take_apart(type, of->t->data + r / each * type->bytes, block);
+        return (int)(r % each);
+}
+
+static struct value *constant_of(struct gguf_import *im, enum element e,
+                                 const struct sub_blocks *of, int64_t blocks, int64_t bytes,
+                                 const void *data)
+{
+        const int64_t extents[3] = { of->t->extents[1], blocks, bytes };
+        const struct type *t = compose_type_static(im->c, e, bytes ? 3 : 2, extents);
+        return t ? constant_dense(im->m, t, data, bytes ? of->t->safe : NULL) : NULL;
+}
+
+/* A scale of 0 has a minimum nonetheless, so the numbers of such a sub-block become others: (0 - 1)
+ * * minimum. */
+static struct value *exact_product(struct gguf_import *im, struct value *x,
+                                   const struct gguf_tensor *t)
+{
+        const struct sub_blocks subs = sub_blocks_of(t);
+        const int count = subs.kind.sub_block, bits = subs.kind.bits > 4 ? 8 : 4,
+                  bytes = count * bits / 8, shift = (1 << (bits - 1)) - subs.kind.center;
+        unsigned char *numbers = constant_room(im->m, (size_t)(subs.all * bytes));
+        float *scales = constant_room(im->m, (size_t)subs.all * sizeof *scales),
+              *zeros = subs.kind.minima ? constant_room(im->m, (size_t)subs.all * sizeof *zeros)
+                                        : NULL;
+        struct gguf_block b;
+        for (int64_t r = 0; r < subs.all; r++) {
+                const int sub_block = sub_block_at(&subs, r, &b);
+                const unsigned char *from = b.numbers + sub_block * count;
+                const float least = float_of_half(b.m) * (float)b.minima[sub_block];
+                unsigned char *to = numbers + r * bytes;
+                scales[r] = float_of_half(b.d) * (float)b.scales[sub_block];
+                const bool constant = zeros && scales[r] == 0;
+                if (zeros) {
+                        zeros[r] = constant ? 1 : least / scales[r];
+                        scales[r] = constant ? least : scales[r];
+                }
+                for (int k = 0; k < count; k++) {
+                        const int number = constant ? 0 : from[k] + (zeros ? 0 : shift);
+                        const int low = bits == 4 && k % 2 ? to[k / 2] : 0;
+                        to[k * bits / 8] = (unsigned char)(low | number << (k * bits % 8));
+                }
         }
-        if (p->halves)
-                p->halves[r] = b->d;
-        else
-                p->scales[r] = scale;
+        const struct compose_matmul_blocks m = {
+                .x = x,
+                .numbers = constant_of(im, E_U8, &subs, subs.blocks, bytes, numbers),
+                .scales = constant_of(im, E_F32, &subs, subs.blocks, 0, scales),
+                .zeros = zeros ? constant_of(im, E_F32, &subs, subs.blocks, 0, zeros) : NULL,
+                .inner = t->extents[0],
+                .outputs = t->extents[1],
+                .block = count,
+                .bits = bits
+        };
+        return m.numbers && m.scales ? compose_matmul_blocks(im->c, &m) : NULL;
+}
+
+/* ---- blocks, with x rounded: as they lie in the file, but for the order of their bits ---- */
+
+/* A number's lower 4 bits are a plane, those above them another one, whose products are added; 8
+ * bits are one. */
+struct planes {
+        struct sub_blocks subs;
+        unsigned char *low, *high;      /* high is NULL where a number has 4 bits, or 8. */
+        int low_bits, high_bits;
+        unsigned char *scales, *zeros;  /* Those of sub-blocks are bytes, i8 or u8; NULL: there are
+                                         * none. */
+        uint16_t *outer, *minima;       /* They are f16, one for each block; */
+        uint16_t *higher;               /* this is outer * 16, of the upper plane. */
+        int64_t outers;                 /* A row has so many blocks. */
+};
+
+static uint16_t times_16(uint16_t half)
+{
+        const union scalar n = { .f = 16 * float_of_half(half) };
+        uint16_t result;
+        element_store(E_F16, &result, 0, n);
+        return result;
+}
+
+static void pack_sub_block(unsigned char *to, const unsigned char *numbers, int count, int shift,
+                           int bits)
+{
+        memset(to, 0, (size_t)(count * bits / 8));
         for (int k = 0; k < count; k++) {
-                const int number = constant ? 0 : from[k] + (p->zeros ? 0 : shift);
-                if (p->bits == 8)
-                        to[k] = (unsigned char)number;
-                else
-                        to[k / 2] = (unsigned char)(k % 2 ? to[k / 2] | number << 4 : number);
+                const int number = numbers[k] >> shift & ((1 << bits) - 1);
+                to[k * bits / 8] |= (unsigned char)(number << (k * bits % 8));
         }
 }
 
-static struct parts take_apart(struct gguf_import *im, const struct gguf_tensor *t)
+static struct planes planes_room(struct gguf_import *im, const struct gguf_tensor *t)
 {
-        struct parts p = { .kind = gguf_blocks_kind(t->type) };
-        const int64_t count = t->bytes / t->type->bytes;
-        const int runs = t->type->numbers / p.kind.run;
-        const size_t all = (size_t)(count * runs);
-        p.blocks = t->extents[0] / p.kind.run;
-        p.bits = p.kind.bits > 4 ? 8 : 4;
-        p.numbers = constant_room(im->m, all * (size_t)(p.kind.run * p.bits / 8));
-        if (p.kind.nested || p.kind.minima)
-                p.scales = constant_room(im->m, all * sizeof *p.scales);
-        else
-                p.halves = constant_room(im->m, all * sizeof *p.halves);
-        if (p.kind.minima)
-                p.zeros = constant_room(im->m, all * sizeof *p.zeros);
-        for (int64_t i = 0; i < count; i++) {
-                struct gguf_block b;
-                gguf_block_take_apart(t->type, t->data + i * t->type->bytes, &b);
-                for (int run = 0; run < runs; run++)
-                        write_run(&p, &b, run, i * runs + run);
+        struct planes p = { .subs = sub_blocks_of(t) };
+        const struct gguf_blocks_kind *kind = &p.subs.kind;
+        const size_t all = (size_t)p.subs.all, sub_block = (size_t)kind->sub_block;
+        p.outers = t->extents[0] / t->type->numbers;
+        const size_t halves = (size_t)(p.outers * t->extents[1]) * sizeof *p.outer;
+        p.low_bits = kind->bits == 8 ? 8 : 4;
+        p.high_bits = kind->bits - p.low_bits;
+        p.low = constant_room(im->m, all * sub_block * (size_t)p.low_bits / 8);
+        p.outer = constant_room(im->m, halves);
+        if (p.high_bits) {
+                p.high = constant_room(im->m, all * sub_block * (size_t)p.high_bits / 8);
+                p.higher = constant_room(im->m, halves);
+        }
+        if (kind->nested || kind->minima)
+                p.scales = constant_room(im->m, all);
+        if (kind->minima) {
+                p.zeros = constant_room(im->m, all);
+                p.minima = constant_room(im->m, halves);
         }
         return p;
 }
 
-static struct value *block_product(struct gguf_import *im, struct value *x,
-                                   const struct gguf_tensor *t)
+static struct planes planes_of(struct gguf_import *im, const struct gguf_tensor *t)
 {
-        const struct parts p = take_apart(im, t);
-        const int64_t inner = t->extents[0], outputs = t->extents[1];
-        const int64_t bytes[3] = { outputs, p.blocks, p.kind.run * p.bits / 8 };
-        const struct type *of_bytes = compose_type_static(im->c, E_U8, 3, bytes),
-                          *halves = compose_type_static(im->c, E_F16, 2, bytes),
-                          *floats = compose_type_static(im->c, E_F32, 2, bytes);
-        if (!of_bytes || !halves || !floats)
-                return NULL;
-        struct compose_matmul_blocks m = {
-                .x = x,
-                .numbers = constant_dense(im->m, of_bytes, p.numbers, t->safe),
-                .scales = p.halves ? constant_dense(im->m, halves, p.halves, NULL)
-                                   : constant_dense(im->m, floats, p.scales, NULL),
-                .zeros = p.zeros ? constant_dense(im->m, floats, p.zeros, NULL) : NULL,
-                .inner = inner,
-                .outputs = outputs,
-                .block = p.kind.run,
-                .bits = p.bits,
-                .rounds = true
-        };
-        return compose_matmul_blocks(im->c, &m);
+        struct planes p = planes_room(im, t);
+        const struct gguf_blocks_kind *kind = &p.subs.kind;
+        const int count = kind->sub_block;
+        struct gguf_block b;
+        for (int64_t r = 0; r < p.subs.all; r++) {
+                const int sub_block = sub_block_at(&p.subs, r, &b);
+                const int64_t block = r / (t->type->numbers / count);
+                pack_sub_block(p.low + r * count * p.low_bits / 8, b.numbers + sub_block * count,
+                               count, 0, p.low_bits);
+                if (p.high)
+                        pack_sub_block(p.high + r * count * p.high_bits / 8,
+                                       b.numbers + sub_block * count, count, p.low_bits,
+                                       p.high_bits);
+                if (p.scales)
+                        p.scales[r] = (unsigned char)b.scales[sub_block];
+                if (p.zeros)
+                        p.zeros[r] = (unsigned char)b.minima[sub_block];
+                p.outer[block] = b.d;
+                if (p.higher)
+                        p.higher[block] = times_16(b.d);
+                if (p.minima)
+                        p.minima[block] = b.m;
+        }
+        return p;
+}
+
+static struct value *rounded_product(struct gguf_import *im, struct value *x,
+                                     const struct gguf_tensor *t)
+{
+        const struct planes p = planes_of(im, t);
+        const struct gguf_blocks_kind *kind = &p.subs.kind;
+        struct compose_matmul_nested m = { .x = x,
+                                           .inner = t->extents[0],
+                                           .outputs = t->extents[1],
+                                           .block = kind->sub_block,
+                                           .bits = p.low_bits,
+                                           .center = kind->center };
+        const enum element of_scales = kind->minima ? E_U8 : E_I8;
+        struct value *outer = constant_of(im, E_F16, &p.subs, p.outers, 0, p.outer);
+        m.numbers = constant_of(im, E_U8, &p.subs, p.subs.blocks, kind->sub_block * p.low_bits / 8,
+                                p.low);
+        m.scales =
+                p.scales ? constant_of(im, of_scales, &p.subs, p.subs.blocks, 0, p.scales) : outer;
+        m.outer = p.scales ? outer : NULL;
+        if (p.zeros) {
+                m.zeros = constant_of(im, E_U8, &p.subs, p.subs.blocks, 0, p.zeros);
+                m.minima = constant_of(im, E_F16, &p.subs, p.outers, 0, p.minima);
+        }
+        struct value *y = m.numbers && m.scales ? compose_matmul_nested(im->c, &m) : NULL;
+        if (!y || !p.high)
+                return y;
+        outer = constant_of(im, E_F16, &p.subs, p.outers, 0, p.higher);
+        m.numbers = constant_of(im, E_U8, &p.subs, p.subs.blocks, kind->sub_block * p.high_bits / 8,
+                                p.high);
+        m.scales = p.scales ? m.scales : outer;
+        m.outer = p.scales ? outer : NULL;
+        m.zeros = m.minima = NULL;
+        m.bits = p.high_bits;
+        m.center = 0;
+        return add(im->c, y, compose_matmul_nested(im->c, &m));
 }
 
 struct value *gguf_product_by(struct gguf_import *im, struct value *x, struct gguf_tensor *t,
@@ -199,7 +307,7 @@ struct value *gguf_product_by(struct gguf_import *im, struct value *x, struct gg
         if (!x || !want_extents(im, t, value_extent(x, 2), outputs))
                 return NULL;
         if (t->type->form == GGUF_BLOCKS)
-                return block_product(im, x, t);
+                return (im->c->exact ? exact_product : rounded_product)(im, x, t);
         struct value *w = floats_of(im, t);
         return w ? compose_dot(im->c, x, w, 0, 2, 1, E_COMPUTE) : NULL;
 }

@@ -205,14 +205,30 @@ struct loop_expr *element_dot_blocks(struct emit *e, const struct op *op, int re
                                        : emit_number(e, element, op_int(op, "zero")),
                          *products =
                                  block_products(e, op, &p, xi, wi, si[3], floats ? zero : NULL),
-                         *scale = emit_as(e, E_F32, op_operand(op, SCALES), si);
+                         *scale = emit_as(e, E_F32, op_operand(op, SCALES), si), *less = NULL;
+        if (p.outers)
+                si[1] = emit_op_int(e, LOOP_DIV, si[1], p.blocks / p.outers);
+        if (p.outers)
+                scale = emit_op(e, LOOP_MUL, emit_as(e, E_F32, op_operand(op, BLOCKS_OUTER), si),
+                                scale);
         if (!floats) {
-                struct loop_expr *sums = emit_as(e, E_I32, op_operand(op, SUMS), bi);
-                products = emit_op(e, LOOP_SUB, products, emit_op(e, LOOP_MUL, zero, sums));
+                struct loop_expr *sums = emit_as(e, E_I32, op_operand(op, SUMS), bi),
+                                 *step = emit_as(e, E_F32, op_operand(op, STEPS), bi);
+                if (p.minima) {
+                        zero = emit_op(e, LOOP_MUL,
+                                       emit_as(e, E_F32, op_operand(op, BLOCKS_MINIMA), si),
+                                       loop_cast(e->arena, E_F32, zero));
+                        less = emit_op(e, LOOP_MUL, step, loop_cast(e->arena, E_F32, sums));
+                        less = emit_op(e, LOOP_MUL, less, zero);
+                } else {
+                        products = emit_op(e, LOOP_SUB, products, emit_op(e, LOOP_MUL, zero, sums));
+                }
                 products = loop_cast(e->arena, E_F32, products);
-                scale = emit_op(e, LOOP_MUL, emit_as(e, E_F32, op_operand(op, STEPS), bi), scale);
+                scale = emit_op(e, LOOP_MUL, step, scale);
         }
         products = emit_op(e, LOOP_MUL, products, scale);
+        if (less)
+                products = emit_op(e, LOOP_SUB, products, less);
         emit_set(e, sum, emit_op(e, LOOP_ADD, loop_use(e->arena, sum), products));
         emit_end(e);
         return loop_use(e->arena, sum);

@@ -214,10 +214,17 @@ bool block_weights_sum_fits(int64_t block)
         return block <= INT32_MAX / LARGEST;
 }
 
+/* Returns v, [outputs, n], as [outputs, n, 1, 1]. */
+static struct value *of_outputs(struct builder *b, struct value *v)
+{
+        const dim_t dims[] = { v->type->dims[0], v->type->dims[1], dim_of(1), dim_of(1) };
+        return build_reshape(b, v, 4, dims);
+}
+
 struct value *build_rounded_block_product(struct builder *b, const struct block_weights *w,
                                           struct value *x)
 {
-        enum { X, W, STEPS, SUMS, SCALES, ZEROS, COUNT };
+        enum { X, W, STEPS, SUMS, SCALES, ZEROS, OUTER, MINIMA, COUNT };
         static const int64_t inner[] = { 2 }, outer[] = { 0, 1 };
         const dim_t rows = type_product(b->m, x->type, 0, x->type->rank - 1);
         const dim_t scales[] = { dim_of(w->outputs), dim_of(w->blocks), dim_of(1), dim_of(1) },
@@ -247,14 +254,21 @@ struct value *build_rounded_block_product(struct builder *b, const struct block_
         operands[SUMS] = build_reshape(
                 b, sums, 4, (dim_t[]){ dim_of(1), dim_of(1), rows, dim_of(w->blocks) });
         operands[SCALES] = build_reshape(b, w->scales, 4, scales);
-        operands[ZEROS] = w->zeros ? build_reshape(b, unpacked_zeros(b, w), 4, scales) : NULL;
-        for (int i = 0; i < COUNT; i++)
-                if (!operands[i] && (i < ZEROS || w->zeros))
+        operands[ZEROS] = w->minima  ? build_reshape(b, w->zeros, 4, scales)
+                          : w->zeros ? build_reshape(b, unpacked_zeros(b, w), 4, scales)
+                                     : NULL;
+        if (w->outer)
+                operands[OUTER] = of_outputs(b, w->outer);
+        if (w->minima)
+                operands[MINIMA] = of_outputs(b, w->minima);
+        const int count = w->minima ? COUNT : w->outer ? MINIMA : OUTER;
+        for (int i = 0; i < count; i++)
+                if (!operands[i] && (i != ZEROS || w->zeros))
                         return NULL;
         struct attr *attrs = attrs_new(b->m, OP_dot_blocks);
         attr_set(attrs, OP_dot_blocks, "outputs", w->outputs);
         if (!operands[ZEROS])
-                attr_set(attrs, OP_dot_blocks, "zero", 1 << (w->bits - 1));
-        struct value *y = value_build(b, OP_dot_blocks, operands, COUNT, attrs, NULL);
+                attr_set(attrs, OP_dot_blocks, "zero", w->center);
+        struct value *y = value_build(b, OP_dot_blocks, operands, count, attrs, NULL);
         return build_reshape(b, y, 2, (dim_t[]){ rows, dim_of(w->outputs) });
 }

@@ -34,6 +34,11 @@ struct block_weights {
         struct value *scales;           /* <outputs x blocks> of floats. */
         struct value *zeros;            /* <outputs x bytes x u8>, packed alike, or <outputs x
                                          * blocks> of floats; NULL: they are 2^(bits - 1). */
+        struct value *outer, *minima;   /* They are <outputs x n> of f16 or f32, where n divides
+                                         * blocks, of rounded products alone, or NULL. Scales, then
+                                         * of u8 or i8, are multiplied by outer; zeros, <outputs x
+                                         * blocks x u8>, by minima, and these are subtracted. */
+        int center;                     /* It is the zero point where zeros is NULL. */
         struct value *group;            /* Each number has the scale of this block, where that is
                                          * not its own: <blocks x numbers of a byte x bytes x i32>,
                                          * in the order of build_in_blocks; or NULL. */
@@ -47,6 +52,7 @@ static inline struct block_weights block_weights_of(int64_t outputs, int64_t inn
                                        .inner = inner,
                                        .block = block,
                                        .bits = bits,
+                                       .center = 1 << (bits - 1),
                                        .blocks = divide_up(inner, block),
                                        .bytes = block * bits / 8 };
 }

@@ -117,7 +117,7 @@ enum operand_kind {
         OPERAND_ANY_NUMBER,
         OPERAND_OPTIONAL
 };
-enum { OPERAND_ROW_MAX = 6 };
+enum { OPERAND_ROW_MAX = 8 };
 /* A VARIADIC operand comes last and is one or more; ANY_NUMBER comes last. */
 struct operand_info { const char *name; enum operand_kind kind; };
 
@@ -533,8 +533,16 @@ static inline int64_t packed_panel(const struct type *x, const struct type *w)
 }
 /* The fields describe the weights of a dot_blocks, by the shapes of its operands. Number k of a
  * block is in byte k % bytes, k / bytes * bits bits from the lowest; a panel has vectors * lanes
- * outputs, with `group` bytes of an output side by side, a word of a multiply. */
-struct packed_bits { int64_t blocks, block, bytes, words, vectors, lanes, group; int bits; };
+ * outputs, with `group` bytes of an output side by side, a word of a multiply. Scales may have
+ * `outers` scales of their own for an output, and zeros as many minima. */
+struct packed_bits {
+        int64_t blocks, block, bytes, words, vectors, lanes, group, outers;
+        int bits;
+        bool minima;
+};
+/* Operands of dot_blocks. */
+enum { BLOCKS_X, BLOCKS_W, BLOCKS_STEPS, BLOCKS_SUMS, BLOCKS_SCALES, BLOCKS_ZEROS, BLOCKS_OUTER,
+       BLOCKS_MINIMA, BLOCKS_OPERANDS };
 
 static inline struct packed_bits packed_bits_of(const struct op *op)
 {
@@ -547,6 +555,9 @@ static inline struct packed_bits packed_bits_of(const struct op *op)
         p.group = type_extent(w, 4) / p.lanes;
         p.bytes = p.words * p.group;
         p.bits = (int)(8 * p.bytes / p.block);
+        p.minima = op->operand_count > BLOCKS_MINIMA;
+        if (op->operand_count > BLOCKS_OUTER)
+                p.outers = type_extent(op_operand(op, BLOCKS_OUTER)->type, 1);
         return p;
 }
 

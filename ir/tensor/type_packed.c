@@ -263,12 +263,14 @@ static bool check_bits(struct module *m, struct op *op, struct diag *diag)
 {
         const struct type *x = operand_type(op, 0), *w = operand_type(op, 1),
                           *s = operand_type(op, 4);
+        const bool nested = op->operand_count > BLOCKS_OUTER;
         bool good = x->rank == 4 && w->rank == 5 && s->rank == 4 && dim_is_static(x->dims[0]) &&
                     dim_is_static(x->dims[3]) && type_is_static(w) && type_is_static(s) &&
                     type_is_bound(m, x) && type_most_elements(m, x) && type_elements(w) &&
                     type_elements(s) && (x->element == E_I8 || x->element == E_F32) &&
                     w->element == E_U8 &&
-                    element_info[s->element].compute == E_F32 &&
+                    (nested ? s->element == E_U8 || s->element == E_I8
+                            : element_info[s->element].compute == E_F32) &&
                     dim_is(x->dims[1], 1) && type_extent(x, 3) % type_extent(w, 1) == 0 &&
                     type_extent(w, 4) % type_extent(s, 3) == 0;
         if (good) {
@@ -307,6 +309,32 @@ bool type_gather_panels(struct module *m, struct op *op, struct diag *diag)
         return rule_shape(m, op, w->element, indices->rank + 1, dims, diag);
 }
 
+/* Checks the scales of scales, and the minima, of rounded rows. */
+static bool check_nested(struct module *m, struct op *op, bool rounded, struct diag *diag)
+{
+        const struct type *outer =
+                op->operand_count > BLOCKS_OUTER ? operand_type(op, BLOCKS_OUTER) : NULL;
+        const struct type *w = operand_type(op, BLOCKS_W), *s = operand_type(op, BLOCKS_SCALES);
+        if (!outer)
+                return true;
+        if (!rounded || op->operand_count > BLOCKS_OPERANDS)
+                return rule_fail(op, diag, "has %d operands, want at most %d of rows of i8",
+                                 op->operand_count, BLOCKS_OPERANDS);
+        if (outer->rank != 4 || !type_is_static(outer) || type_extent(outer, 1) < 1 ||
+            type_extent(w, 1) % type_extent(outer, 1) ||
+            (outer->element != E_F16 && outer->element != E_F32))
+                return rule_fail(op, diag, "scales of scales are %s, want f16 or f32 of whole "
+                                           "numbers of blocks",
+                                 rule_type(m, outer));
+        const dim_t dims[] = { w->dims[0], outer->dims[1], w->dims[3], s->dims[3] };
+        if (op->operand_count > BLOCKS_MINIMA && !op_operand(op, BLOCKS_ZEROS))
+                return rule_fail(op, diag, "minima without zeros");
+        for (int i = BLOCKS_OUTER; i < op->operand_count; i++)
+                if (!want_type(m, op, i, outer->element, 4, dims, diag))
+                        return false;
+        return true;
+}
+
 bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)
 {
         enum { STEPS = 2, SUMS, SCALES, ZEROS };
@@ -339,6 +367,7 @@ bool type_dot_blocks(struct module *m, struct op *op, struct diag *diag)
                want_type(m, op, SCALES, operand_type(op, SCALES)->element, 4, columns,
                          diag) &&
                (!zeros || want_type(m, op, ZEROS, zero_element, 4, columns, diag)) &&
+               check_nested(m, op, rounded, diag) &&
                rule_shape(m, op, E_F32, 4, (dim_t[]){ x[0], dim_of(1), x[2], dim_of(outputs) },
                           diag);
 }

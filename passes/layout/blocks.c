@@ -91,7 +91,10 @@ static bool build_packed(struct layout *l, struct op *op, struct value *logical,
         if (!value_is_constant(op_operand(op, 1)) || !value_is_constant(op_operand(op, SCALES)) ||
             (zeros && !value_is_constant(op_operand(op, ZEROS))))
                 return layout_refuse(l, REMARK_layout_packing);
-        struct value *operands[OPERAND_ROW_MAX];
+        for (int i = BLOCKS_OUTER; i < op->operand_count; i++)
+                if (!value_is_constant(op_operand(op, i)))
+                        return layout_refuse(l, REMARK_layout_packing);
+        struct value *operands[BLOCKS_OPERANDS];
         int64_t outputs = op_int(op, "outputs"),
                 vectors = multiply_few(l->context->target, m, outputs, fewest_rows(l, op));
         if (!stays_small(&p, outputs, vectors * m->outputs))

@@ -67,13 +67,30 @@ def test_types(kind, target, tmp_path):
     check(network, tmp_path / "m.gguf", 2e-5, target, exact=True)
 
 
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3", "x86-64-v4", "native"])
 @pytest.mark.parametrize("kind", BLOCKS)
-@pytest.mark.sample(3)
-def test_rounded(kind, tmp_path):
+@pytest.mark.sample(8)
+def test_rounded(kind, target, tmp_path):
     """without --exact, what is multiplied by blocks is rounded to 8 bits, as llama.cpp does"""
+    if target.startswith("x86"):
+        processor.require(target)
     network = w.Model("llama", kind).save(tmp_path / "m.gguf")
-    prompt, steps = check(network, tmp_path / "m.gguf", 0.15)
+    prompt, steps = check(network, tmp_path / "m.gguf", 0.15, target)
     assert np.abs(steps - network.logits(np.random.default_rng(1).integers(0, network.tokens, STEPS))).mean() < 0.02 * steps.std()
+
+
+@pytest.mark.parametrize("kind,most", [("Q4_0", 1), ("Q8_0", 1), ("Q4_1", 1.1), ("Q5_0", 1.1), ("Q5_1", 1.17), ("Q4_K", 1.03), ("Q5_K", 1.12), ("Q6_K", 1.02)])
+@pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4-vnni"])
+@pytest.mark.sample(3)
+def test_memory(kind, most, target, tmp_path):
+    """weights of products take as much as in the file, but for what formats.md says"""
+    model = w.Model("llama", kind, width=512, heads=8, groups=8, tokens=512, context=16)
+    model.save(tmp_path / "m.gguf")
+    file = sum(array.nbytes for array, own in model.tensors.values() if own)
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.gguf", f"--target={target}", "--weights=file", "-o", tmp_path / "m.c"])
+    assert done.returncode == 0, done.stderr
+    size = (tmp_path / "m.weights").stat().st_size      # without what is small: norms, tables of angles
+    assert 0.99 * file < size < (most + 0.005) * file
 
 
 @pytest.mark.parametrize("more", [{"tied": True}, {"freqs": True}, {"factor": 4.0}, {"biases": True}, {"groups": 1}, {"groups": 4}, {"base": 5e5}])

@@ -295,6 +295,33 @@ class Blocks(Contraction):
         self.text = program(self.inputs, body, result, final)
 
 
+class NestedBlocks(Contraction):
+    """such weights whose scales are whole numbers with scales of their own for several blocks, and perhaps zeros with minima"""
+    sign = "%total{"
+
+    def __init__(self, seed, target):
+        r = self.r = random.Random(seed)
+        lanes, group = LANES[target.removesuffix("-vnni")], 4 if target.endswith("-vnni") else 2
+        images, rows, outers, each, per, words = r.choice([1, 1, 2]), r.choice([1, 1, 2, 5, 13]), r.randint(1, 3), r.choice([1, 2, 8]), r.choice([1, 2, 4, 8]), r.choice([1, 2, 4])
+        vectors, outputs, blocks = r.choice([1, 2, 4]), r.randint(1, 150), outers * each
+        panels, block = -(-outputs // (vectors * lanes)), per * words * group
+        of_panels, half = [panels, blocks, vectors, lanes], r.choice(["f16", "f32"])
+        kinds = {"x": ([images, 1, rows, blocks * block], "i8"), "w": ([panels, blocks, words, vectors, lanes * group], "u8"),
+                 "d": ([images, 1, rows, blocks], "f32"), "e": ([images, 1, rows, blocks], "i32"), "s": (of_panels, r.choice(["u8", "i8"])),
+                 "z": (of_panels, "u8"), "o": ([panels, outers, vectors, lanes], half), "m": ([panels, outers, vectors, lanes], half)}
+        zeros, minima = r.choice([(False, False), (True, False), (True, True), (True, True)])
+        for name in ("z",) * (not zeros) + ("m",) * (not minima):
+            del kinds[name]
+        y = [images, 1, rows, outputs]
+        self.inputs = [f'%{name} "{name}": {shape(*dims).replace("f32", element)}' for name, (dims, element) in kinds.items()]
+        schedule = f"columns={r.choice([1, 2, 3, 6])} vectors={r.choice([v for v in (1, 2, 4) if vectors % v == 0])}{self.tasks()}"
+        body = [f'%c = dot_blocks(%x, %w, %d, %e, %s, {"%z" if zeros else "none"}, %o{", %m" if minima else ""}) outputs={outputs} zero={r.choice([0, 8, 32])} '
+                f'schedule="{schedule}" : {shape(*y)}']
+        result = self.epilogue("%c", y, body)
+        result, final = self.move_y(result, y, body)
+        self.text = program(self.inputs, body, result, final)
+
+
 class FloatBlocks(Contraction):
     """rows of floats by weights in few bits: numbers of each byte become floats, less a zero point of all, of bytes, or of floats"""
     sign = "%total{"
@@ -377,7 +404,7 @@ class Chain(Contraction):
 KINDS = [(kind, target) for kind in (Packed, Narrow, Prologue, Pitch, Lanes, Windows, Winograd, Chain) for target in TARGETS]
 
 
-@pytest.mark.parametrize("kind, target", [*KINDS, *((Blocks, target) for target in BYTES), *((FloatBlocks, target) for target in TARGETS if target != "x86-64")])
+@pytest.mark.parametrize("kind, target", [*KINDS, *((kind, target) for kind in (Blocks, NestedBlocks) for target in BYTES), *((FloatBlocks, target) for target in TARGETS if target != "x86-64")])
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 @pytest.mark.slow
 @pytest.mark.sample(6)

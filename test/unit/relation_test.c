@@ -63,6 +63,10 @@ static const struct sample {
           "%t \"t\": <2 x 1 x 3 x 2 x i32>, %s \"s\": <2 x 2 x 2 x 4 x f32>, "
           "%z \"z\": <2 x 2 x 2 x 4 x u8>",
           "dot_blocks(%x, %w, %p, %t, %s, %z) outputs=13 : <2 x 1 x 3 x 13 x f32>", 0, 0 },
+        { "%x \"x\": <2 x 1 x 3 x 16 x i8>, %w \"w\": <2 x 4 x 1 x 2 x 8 x u8>, %p \"p\": <2 x 1 x 3 x 4 x f32>, "
+          "%t \"t\": <2 x 1 x 3 x 4 x i32>, %s \"s\": <2 x 4 x 2 x 4 x u8>, "
+          "%z \"z\": <2 x 4 x 2 x 4 x u8>, %o \"o\": <2 x 2 x 2 x 4 x f32>, %m \"m\": <2 x 2 x 2 x 4 x f32>",
+          "dot_blocks(%x, %w, %p, %t, %s, %z, %o, %m) outputs=13 : <2 x 1 x 3 x 13 x f32>", 0, 0 },
         { "%x \"x\": <2 x 3 x 4 x i32>", "reduce(%x, <1 x i64> [1]) : <2 x 4 x i32>", EXACT | ONCE, 0 },
         { "%x \"x\": <2 x 3 x 4 x i32>", "reduce(%x, <2 x i64> [0, 2]) : <1 x 3 x 1 x i32>", EXACT | ONCE, 0 },
         { "%x \"x\": <2 x 3 x i32>", "reduce(%x, <2 x i64> [0, 1]) kind=max : <i32>", ONCE, 0 },

@@ -105,6 +105,11 @@ static const struct { const char *arguments, *op;
           "%t \"t\": <1 x 1 x 3 x 2 x i32>, %s \"s\": <2 x 2 x 2 x 16 x f16>, %z \"z\": <2 x 2 x 2 "
           "x 16 x u8>",
           "dot_blocks(%x, %w, %p, %t, %s, %z) outputs=40 : <1 x 1 x 3 x 40 x f32>" },
+        { "%x \"x\": <1 x 1 x 3 x 64 x i8>, %w \"w\": <2 x 2 x 4 x 2 x 64 x u8>, %p \"p\": <1 x 1 "
+          "x 3 x 2 x f32>, "
+          "%t \"t\": <1 x 1 x 3 x 2 x i32>, %s \"s\": <2 x 2 x 2 x 16 x i8>, "
+          "%o \"o\": <2 x 1 x 2 x 16 x f16>",
+          "dot_blocks(%x, %w, %p, %t, %s, none, %o) outputs=40 zero=32 : <1 x 1 x 3 x 40 x f32>" },
         { "%x \"x\": <1 x 1 x 3 x 64 x f32>, %w \"w\": <2 x 2 x 16 x 2 x 16 x u8>, "
           "%s \"s\": <2 x 2 x 2 x 16 x f16>, %z \"z\": <2 x 2 x 2 x 16 x f32>",
           "dot_blocks(%x, %w, none, none, %s, %z) outputs=40 : <1 x 1 x 3 x 40 x f32>" },
@@ -343,6 +348,14 @@ static void test_changed_bytes(void **state)
         fclose(diag.stream);
 }
 
+#define NESTED(x, s, more) \
+        HEAD "func @main(%x \"x\": <1 x 1 x 3 x 64 x " x ">, %w \"w\": <2 x 2 x 4 x 2 x 64 x u8>, " \
+             "%p \"p\": <1 x 1 x 3 x 2 x f32>, %t \"t\": <1 x 1 x 3 x 2 x i32>, " \
+             "%s \"s\": <2 x 2 x 2 x 16 x " s ">, %z \"z\": <2 x 2 x 2 x 16 x u8>, " \
+             "%o \"o\": <2 x 1 x 2 x 16 x f16>, %m \"m\": <2 x 1 x 2 x 16 x f16>, " \
+             "%q \"q\": <2 x 3 x 2 x 16 x f16>) -> (\"y\") {\n" \
+             "  %0 = dot_blocks(%x, %w, %p, %t, %s, " more ") outputs=40 : <1 x 1 x 3 x 40 x f32>\n" \
+             "  yield(%0)\n}\n"
 #define MAIN "func @main(%x: <4 x f32>, %i: <4 x i64>, %c: <bool>) -> (\"o\") {\n"
 
 static void test_refused_texts(void **state)
@@ -399,6 +412,13 @@ static void test_refused_texts(void **state)
                 { HEAD MAIN "  yield(%x)\n  yield(%x)\n}\n", "line 5: a region goes on behind its yield" },
                 { HEAD MAIN "  yield(%x, %x)\n}\n", "line 5: func @main yields 2 values for 1 outputs" },
                 { HEAD MAIN "  yield()\n}\n", "line 4: yield: has 0 operands, want at least 1" },
+                { NESTED("i8", "f16", "%z, %o, %m"), "line 4: dot_blocks: operands are <1 x 1 x 3 x 64 x i8>, <2 x 2 x 4 x 2 x 64 x u8> and scales <2 x 2 x 2 x 16 x f16>, want rows of i8 or f32 "
+                  "by panels of u8 whose bytes hold blocks of whole numbers" },
+                { NESTED("f32", "u8", "none, %o"), "line 4: dot_blocks: rows of f32 have neither steps nor sums" },
+                { NESTED("i8", "u8", "%z, %o, %m, %m"), "line 4: dot_blocks: has 9 operands, want at most 8 of rows of i8" },
+                { NESTED("i8", "u8", "none, %o, %m"), "line 4: dot_blocks: minima without zeros" },
+                { NESTED("i8", "u8", "%z, %q"), "line 4: dot_blocks: scales of scales are <2 x 3 x 2 x 16 x f16>, want f16 or f32 of whole numbers of blocks" },
+                { NESTED("i8", "u8", "%z, %o, %q"), "line 4: dot_blocks: operand 7 is <2 x 3 x 2 x 16 x f16>, want <2 x 1 x 2 x 16 x f16>" },
                 { HEAD MAIN "  %0 = frobnicate(%x) : <4 x f32>\n", "line 4: there is no operation frobnicate" },
                 { HEAD MAIN "  neg(%x)\n", "line 4: the result of neg has no name" },
                 { HEAD MAIN "  %0, %1 = neg(%x) : <4 x f32>, <4 x f32>\n", "line 4: neg has 1 results, not 2" },
