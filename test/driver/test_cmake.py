@@ -13,7 +13,9 @@ import onnx
 import pytest
 
 sys.path.insert(0, str(dnncc.ROOT / "test" / "python"))
+sys.path.insert(0, str(dnncc.ROOT / "test" / "formats"))
 import models  # noqa: E402
+import tflite_bare  # noqa: E402
 
 ROOT = dnncc.ROOT
 DIGITS = ROOT / "examples" / "digits"
@@ -114,6 +116,25 @@ def test_what_changes_is_made_again_and_nothing_else(project):
     text = (project.folder / "CMakeLists.txt").read_text()
     (project.folder / "CMakeLists.txt").write_text(text.replace("TARGET x86-64", "TARGET generic OPTIONS --exact"))
     assert project.make() == MODEL_FILES | OBJECTS
+    assert project.make() == set()
+
+
+def test_of_tflite(tmp_path, prefix):
+    """a TFLite file, which is made again when it changes"""
+    weights = np.arange(64, dtype=np.float32).reshape(8, 8) / 64
+
+    def write(bias):
+        model = tflite_bare.dense(weights, np.full(8, bias, np.float32))
+        model[2][0][0][0][0] = np.array([8, 8], np.int32)
+        (tmp_path / "net.tflite").write_bytes(tflite_bare.finish(model))
+    write(1)
+    (tmp_path / "main.c").write_text(MAIN)
+    project = Project(tmp_path, prefix, HEAD + "dnncc_add_model(net net.tflite)\nadd_executable(program main.c)\ntarget_link_libraries(program PRIVATE net)\n")
+    x = (np.arange(64) % 7 - 3).astype(np.float32).reshape(8, 8)
+    for bias in (1, 5):
+        write(bias)
+        assert MODEL_FILES <= project.make()
+        np.testing.assert_allclose(result(project), np.maximum(x @ weights.T + bias, 0), 1e-4, 1e-5)
     assert project.make() == set()
 
 

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""Writes the seeds of the fuzz targets into FOLDER/import, FOLDER/compile, FOLDER/text and FOLDER/gguf: small language models, if the package
-gguf is there; the models of test/fuzz/models as text and as
+"""Writes the seeds of the fuzz targets into FOLDER/import, FOLDER/compile, FOLDER/text, FOLDER/gguf and FOLDER/tflite: small language models, if the package
+gguf is there; a TFLite file, and one of each operator that the tests have, if the package ai-edge-litert is there; the models of test/fuzz/models as text and as
 protobuf, those of onnx's node tests that have at most 2 KB, and what dnncc prints of them as Tensor IR and as Loop IR.
 
     seeds.py DNNCC FOLDER"""
+import importlib.util
 import pathlib
 import subprocess
 import sys
@@ -44,11 +45,31 @@ def write_language_models(folder):
             model.save(folder / f"{architecture}.{kind}")
 
 
+def write_networks(folder):
+    sys.path.insert(0, str(MODELS.parents[1] / "formats"))
+    import numpy as np
+    import tflite_bare
+    (folder / "dense").write_bytes(tflite_bare.finish(tflite_bare.dense(np.ones((3, 4), np.float32), np.ones(3, np.float32))))
+    if not importlib.util.find_spec("ai_edge_litert"):
+        return
+    import test_tflite
+    import test_tflite_operators
+    import test_tflite_state
+    for name, (make, kinds) in (test_tflite.CASES | test_tflite_operators.CASES).items():
+        for kind in kinds:
+            case = test_tflite.Case(kind, np.random.default_rng(1))
+            outputs = make(case)
+            (folder / f"{name}.{np.dtype(kind).name}").write_bytes(case.w.bytes(case.inputs, outputs))
+    for name, content in test_tflite_state.CASES.items():
+        (folder / f"state.{name}").write_bytes(content)
+
+
 def main(dnncc, folder):
     folder = pathlib.Path(folder)
-    for name in ("import", "compile", "text", "gguf"):
+    for name in ("import", "compile", "text", "gguf", "tflite"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     write_language_models(folder / "gguf")
+    write_networks(folder / "tflite")
     for number, (name, model, text) in enumerate(models()):
         path = folder / "import" / name
         path.write_bytes(model)
