@@ -231,6 +231,25 @@ bool tflite_import_fully_connected(struct tflite_import *im, struct tflite_node 
         return tflite_output(im, n, 0, y);
 }
 
+/* Reads the shape that operand 0 states; one that only a run knows is that of the declared
+ * result. */
+static bool result_shape(struct tflite_import *im, const struct tflite_node *n, int64_t shape[4])
+{
+        const struct type *y = n->outputs[0]->type;
+        int count = 4;
+        if (value_is_constant(n->inputs[0]->value)) {
+                if (!tflite_ints(im, n, 0, shape, 4, &count))
+                        return false;
+        } else if (y->rank == 4) {
+                for (int d = 0; d < 4; d++)
+                        shape[d] = type_extent(y, d);
+        } else {
+                return tflite_unsupported(im, "a shape that only a run knows");
+        }
+        return (count == 4 && shape[1] > 0 && shape[2] > 0) ||
+               tflite_invalid(im, "the shape of the result has %d extents", count);
+}
+
 bool tflite_import_transpose_conv(struct tflite_import *im, struct tflite_node *n)
 {
         const struct tflite_TransposeConvOptions *o = TFLITE_OPTIONS(n, TransposeConvOptions);
@@ -239,26 +258,24 @@ bool tflite_import_transpose_conv(struct tflite_import *im, struct tflite_node *
         struct compose_transposed t = { .groups = 1, .shaped = true };
         struct compose *c = im->c;
         int64_t shape[4];
-        int count;
         if (!tflite_want_rank(im, n, 1, 4) || !tflite_want_rank(im, n, 2, 4) ||
-            !tflite_ints(im, n, 0, shape, 4, &count) ||
+            !result_shape(im, n, shape) ||
             !tflite_window(im, &t.window, o->padding, o->stride_h, o->stride_w, 1, 1))
                 return false;
-        if (count != 4 || shape[1] < 1 || shape[2] < 1)
-                return tflite_invalid(im, "the shape of the result has %d extents", count);
         t.shape[0] = shape[1];
         t.shape[1] = shape[2];
         if (o->padding) /* VALID: the result is cut, or filled, at its end. */
                 t.window.auto_pad = PAD_SAME_UPPER;
-        const bool real = tflite_is_float(x);
+        const bool real = tflite_is_float(x), wide = x->type->element == E_I16;
         struct value *image = real ? x->value : NULL, *weights = w->value;
         if (!real && (!tflite_is_quantized(x) || !tflite_is_quantized(w)))
                 return tflite_no_element(im, n, 2);
         if (!real) {
-                image = tflite_centered(im, x);
-                weights = compose_cast(c, weights, E_I32);
-                if (x->type->element == E_I16)
-                        return tflite_unsupported(im, "operand 2 of 16 bits");
+                const enum element sum = wide ? E_I64 : E_I32;
+                image = compose_cast(c, tflite_centered(im, x), sum);
+                weights = compose_cast(c, weights, sum);
+                if (bias && value_element(bias->value) != sum)
+                        return tflite_no_element(im, n, 3);
         }
         image = image ? tflite_to_front(im, image) : NULL;
         weights = tflite_permuted(im, weights, (const int64_t[]){ 3, 0, 1, 2 });
@@ -290,7 +307,7 @@ bool tflite_import_transpose_conv(struct tflite_import *im, struct tflite_node *
                         return false;
                 r.by = by;
                 r.zero = y->q.zeros[0];
-                sum = compose_rescale(c, sum, &r);
+                sum = wide ? compose_rescale_wide(c, sum, &r) : compose_rescale(c, sum, &r);
         }
         return tflite_output(im, n, 0, sum ? tflite_to_back(im, sum) : NULL);
 }

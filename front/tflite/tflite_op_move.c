@@ -2,10 +2,14 @@
 /* Operators that move elements: shapes, parts, pads, several tensors as one. */
 #include "front/tflite/tflite_helpers.h"
 
+#include <math.h>
+
 #include "base/size.h"
 
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
+
+enum { BYTES = 256 };
 
 /* ---- shapes ---- */
 
@@ -133,8 +137,23 @@ static struct value *in_scale_of(struct tflite_import *im, const struct tflite_t
                 return NULL;
         if (scale[0] == scale[1] && zero[0] == zero[1])
                 return x->value;
-        tflite_unsupported(im, "tensors of different scales");
-        return NULL;
+        if (x->type->element != E_U8 || y->type->element != E_U8) {
+                tflite_unsupported(im, "tensors of different scales"); /* LiteRT has none of i8. */
+                return NULL;
+        }
+        unsigned char *table = arena_array(im->m->arena, BYTES, 1);
+        const float inverse = 1 / scale[1];
+        const float factor = scale[0] * inverse;
+        const float bias = (float)-zero[0] * factor;
+        for (int i = 0; i < BYTES; i++) {
+                const float product = (float)i * factor;
+                const float number = roundf(product + bias) + (float)zero[1];
+                table[i] = (unsigned char)fminf(fmaxf(number, 0), UINT8_MAX);
+        }
+        const int64_t count = BYTES;
+        return compose_looked_up(
+                im->c, x->value,
+                constant_dense(im->m, type_static(im->m, E_U8, 1, &count), table, NULL), 0);
 }
 
 bool tflite_import_concatenation(struct tflite_import *im, struct tflite_node *n)

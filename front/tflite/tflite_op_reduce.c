@@ -45,9 +45,11 @@ static struct value *kept(struct tflite_import *im, const struct tflite_node *n,
                        : y;
 }
 
-/* The mean of numbers: their sum is rescaled, by a multiplier that has the count in it. */
-static struct value *quantized_mean(struct tflite_import *im, const struct tflite_node *n,
-                                    const struct axes *a)
+/* The sum of numbers is rescaled; that of a mean by a multiplier that has the count in it.
+ * (LiteRT's reference kernel of SUM bounds results of i8 as if they were unsigned: here they are
+ * what its other kernels make of them.) */
+static struct value *quantized_sum(struct tflite_import *im, const struct tflite_node *n,
+                                   const struct axes *a, bool is_mean)
 {
         const struct tflite_tensor *x = n->inputs[0], *y = n->outputs[0];
         float scale[2];
@@ -57,7 +59,7 @@ static struct value *quantized_mean(struct tflite_import *im, const struct tflit
             !tflite_affine(im, y, &scale[1], &zero[1]) ||
             !tflite_range(im, y, FUSED_NONE, &r.low, &r.high))
                 return NULL;
-        if (!a->elements) {
+        if (is_mean && !a->elements) {
                 tflite_unsupported(im, "a mean of nothing");
                 return NULL;
         }
@@ -65,9 +67,10 @@ static struct value *quantized_mean(struct tflite_import *im, const struct tflit
                                            a->count, E_COMPUTE);
         struct compose_multiplier m = compose_multiplier_of((double)scale[0] / (double)scale[1]);
         int shift = 0; /* The multiplier is divided as long as it has bits. */
-        while (shift < 32 && shift < 31 + m.shift && a->elements >> (shift + 1))
+        while (is_mean && shift < 32 && shift < 31 + m.shift && a->elements >> (shift + 1))
                 shift++;
-        m.m = (int32_t)(((int64_t)m.m * (INT64_C(1) << shift)) / a->elements);
+        if (is_mean)
+                m.m = (int32_t)(((int64_t)m.m * (INT64_C(1) << shift)) / a->elements);
         m.shift -= shift;
         r.by = (struct compose_multipliers){ &m, 1, 0 };
         r.zero = zero[1];
@@ -83,7 +86,7 @@ bool tflite_import_mean(struct tflite_import *im, struct tflite_node *n)
         if (tflite_is_float(n->inputs[0]))
                 y = compose_mean(im->c, n->inputs[0]->value, a.axes, a.count);
         else if (tflite_is_quantized(n->inputs[0]))
-                y = quantized_mean(im, n, &a);
+                y = quantized_sum(im, n, &a, true);
         else
                 return tflite_no_element(im, n, 0);
         return tflite_output(im, n, 0, kept(im, n, y, &a));
@@ -97,9 +100,12 @@ bool tflite_import_reduce(struct tflite_import *im, struct tflite_node *n)
         if (!axes_read(im, n, &a))
                 return false;
         const bool moves = kind == REDUCE_max || kind == REDUCE_min;
-        if (tflite_is_quantized(n->inputs[0]) && !moves)
+        const struct tflite_tensor *x = n->inputs[0];
+        const bool numbers = tflite_is_quantized(x) && !moves;
+        if (numbers && (kind != REDUCE_sum || element_info[x->type->element].bytes > 1))
                 return tflite_no_element(im, n, 0);
-        y = compose_reduce(im->c, kind, n->inputs[0]->value, a.axes, a.count, E_COMPUTE);
+        y = numbers ? quantized_sum(im, n, &a, false)
+                    : compose_reduce(im->c, kind, x->value, a.axes, a.count, E_COMPUTE);
         return tflite_output(im, n, 0, kept(im, n, y, &a));
 }
 
@@ -200,6 +206,106 @@ static struct value *byte_softmax(struct tflite_import *im, const struct tflite_
         return compose_bounded(c, plus(c, q, (double)zero[1]), low, high, y->type->element);
 }
 
+/* Tables of a function on `ENTRIES` points from low to high, times 2^15; each but the last one is
+ * moved by half of what a line between it and the next one is off in the middle. */
+enum { ENTRIES = 513, TABLE_BITS = 7 };
+
+static double exponential(double x) { return exp(x); }
+static double share(double x) { return 1 / (1 + x); }
+
+static struct value *table_16(struct tflite_import *im, double (*function)(double), double low,
+                              double high)
+{
+        const double one = 32768, step = (high - low) / (ENTRIES - 1);
+        const int64_t count = ENTRIES;
+        int32_t *table = arena_array(im->m->arena, ENTRIES, sizeof *table);
+        for (int i = 0; i < ENTRIES; i++) {
+                double y = round(function(i + 1 < ENTRIES ? low + i * step : high) * one);
+                if (i + 1 < ENTRIES) {
+                        const double next = function(low + (i + 1) * step) * one;
+                        const double line = round((next + y) / 2);
+                        const double middle = round(function(low + i * step + step / 2) * one);
+                        y -= round((line - middle) / 2);
+                }
+                table[i] = (int32_t)fmin(fmax(y, INT16_MIN), INT16_MAX);
+        }
+        return constant_dense(im->m, type_static(im->m, E_I32, 1, &count), table, NULL);
+}
+
+/* Returns what the table has for x, i32 within 16 bits, between its entries. */
+static struct value *between(struct tflite_import *im, struct value *x, struct value *table)
+{
+        struct compose *c = im->c;
+        struct value *at = plus(c, compose_with(c, OP_shr, x, TABLE_BITS), (ENTRIES - 1) / 2);
+        struct value *below = compose_looked_up(c, at, table, 0),
+                     *above = compose_looked_up(c, plus(c, at, 1), table, 0);
+        struct value *part = compose_with(c, OP_and, x, (1 << TABLE_BITS) - 1);
+        struct value *rise = mul(c, sub(c, above, below), part);
+        rise = compose_with(c, OP_shr, plus(c, rise, 1 << (TABLE_BITS - 1)), TABLE_BITS);
+        return add(c, below, rise);
+}
+
+/* Returns how many bits each number of x, i32 [.., 1] of at least 0, has. */
+static struct value *bits_of(struct tflite_import *im, struct value *x)
+{
+        enum { BITS = 31 };
+        struct compose *c = im->c;
+        const int64_t last = value_rank(x) - 1;
+        int64_t powers[BITS];
+        dim_t dims[RANK_MAX];
+        for (int i = 0; i < BITS; i++)
+                powers[i] = INT64_C(1) << i;
+        for (int d = 0; d <= last; d++)
+                dims[d] = d == last ? dim_of(BITS) : x->type->dims[d];
+        const struct type *t = type_tensor(c->m, E_I32, (int)last + 1, dims);
+        struct value *power = compose_along(
+                c, compose_cast(c, constant_ints(im->m, powers, BITS), E_I32), t, (int)last);
+        struct value *reached = compose_cast(c, compose_binary(c, OP_ge, x, power), E_I32);
+        struct value *count = compose_reduce(c, REDUCE_sum, reached, &last, 1, E_COMPUTE);
+        return count ? compose_keep(c, count, x->type, &last, 1) : NULL;
+}
+
+/* 16 bits: e^(x - most) and 1 / sum are looked up, with 15 fraction bits. */
+static struct value *word_softmax(struct tflite_import *im, const struct tflite_node *n, float beta)
+{
+        enum { FRACTION = 15, SUM_BITS = 30 };
+        struct compose *c = im->c;
+        const struct tflite_tensor *t = n->inputs[0];
+        const int64_t axis = value_rank(t->value) - 1;
+        float scale;
+        int64_t zero;
+        if (!tflite_affine(im, t, &scale, &zero))
+                return NULL;
+        const struct compose_multiplier m =
+                compose_multiplier_of((double)scale * (double)beta / (10.0 / 65535.0));
+        struct value *x = compose_cast(c, t->value, E_I32);
+        struct value *most = compose_reduce(c, REDUCE_max, x, &axis, 1, E_COMPUTE);
+        x = most ? sub(c, x, compose_unreduce(c, most, x->type, &axis, 1)) : NULL;
+        x = compose_scaled(c, x, &(struct compose_multipliers){ &m, 1, 0 });
+        x = x ? clamp(c, plus(c, x, INT16_MAX), INT16_MIN, INT16_MAX) : NULL;
+        struct value *e = x ? between(im, x, table_16(im, exponential, -10, 0)) : NULL;
+        struct value *sum = compose_reduce(c, REDUCE_sum, e, &axis, 1, E_COMPUTE);
+        sum = sum ? compose_keep(c, sum, e->type, &axis, 1) : NULL;
+        struct value *bits = sum ? bits_of(im, sum) : NULL;
+        if (!bits)
+                return NULL;
+        /* Of the sum, shifted to 31 bits, those below its highest one are looked up. */
+        struct value *left = compose_from(c, OP_sub, SUM_BITS + 1, bits);
+        struct value *near = compose_cast(c, sum, E_I64);
+        near = compose_binary(c, OP_shl, near, compose_cast(c, left, E_I64));
+        near = compose_with(c, OP_shr, plus(c, near, 1 << 13), 14);
+        near = plus(c, compose_cast(c, near, E_I32), -((1 << FRACTION) + (1 << 16)));
+        near = near ? clamp(c, near, INT16_MIN, INT16_MAX) : NULL;
+        struct value *inverse_sum = near ? between(im, near, table_16(im, share, 0, 1)) : NULL;
+        struct value *right = plus(c, bits, -1);
+        struct value *half = compose_from(c, OP_shl, 1, plus(c, right, -1));
+        struct value *y = compose_cast(c, e, E_I64);
+        y = mul(c, y, compose_cast(c, inverse_sum, E_I64));
+        y = add(c, y, compose_cast(c, half, E_I64));
+        y = compose_binary(c, OP_shr, y, compose_cast(c, right, E_I64));
+        return compose_bounded(c, compose_cast(c, y, E_I32), 0, INT16_MAX, E_I16);
+}
+
 bool tflite_import_softmax(struct tflite_import *im, struct tflite_node *n)
 {
         const float beta = TFLITE_OPTIONS(n, SoftmaxOptions)->beta;
@@ -211,7 +317,11 @@ bool tflite_import_softmax(struct tflite_import *im, struct tflite_node *n)
                 x = beta == 1 ? x : times(im->c, x, (double)beta);
                 return tflite_output(im, n, 0, compose_softmax(im->c, x, &axis, 1, false));
         }
-        if (!tflite_is_quantized(n->inputs[0]) || element_info[value_element(x)].bytes != 1)
+        if (!tflite_is_quantized(n->inputs[0]))
+                return tflite_no_element(im, n, 0);
+        if (value_element(x) == E_I16)
+                return tflite_output(im, n, 0, word_softmax(im, n, beta));
+        if (element_info[value_element(x)].bytes != 1)
                 return tflite_no_element(im, n, 0);
         return tflite_output(im, n, 0, byte_softmax(im, n, beta));
 }
