@@ -349,17 +349,22 @@ $(B)/completion: docs/completion.c $(B)/libdnncc.a
 # The Python package with compiler and runtime inside: build/dist/dnncc-VERSION-py3-none-manylinux_2_34_x86_64.whl on Debian 12. It needs
 # nothing that a system without compilers lacks: protobuf-c and zlib are linked in.
 WHEEL := $(B)/wheel
+WHEEL_LIBRARIES := $(WHEEL)/libdnncc_runtime.so $(if $(JIT),$(WHEEL)/libdnncc_jit.so)
 .PHONY: wheel wheels
-wheel: all python
+wheel: all python $(JIT:%.a=$(WHEEL)/libdnncc_jit.so)
 	@rm -rf $(B)/dist
 	@mkdir -p $(WHEEL)/licences
 	cp /usr/share/doc/libprotobuf-c-dev/copyright $(WHEEL)/licences/LICENSE.protobuf-c
 	cp /usr/share/doc/zlib1g-dev/copyright $(WHEEL)/licences/LICENSE.zlib
 	$(CC) $(CFLAGS) $(LDFLAGS) -o $(WHEEL)/dnncc $(B)/obj/compiler/main.o $(B)/libdnncc.a -l:libprotobuf-c.a -l:libz.a -lm
 	cp $(B)/libdnncc_runtime.so $(WHEEL)
-	strip $(WHEEL)/dnncc $(WHEEL)/libdnncc_runtime.so
-	sh python/wheel.sh $(WHEEL)/package $(WHEEL)/dnncc $(WHEEL)/libdnncc_runtime.so $(WHEEL)/licences $(VENV)/bin/pip
+	strip $(WHEEL)/dnncc $(WHEEL_LIBRARIES)
+	sh python/wheel.sh $(WHEEL)/package $(WHEEL)/dnncc "$(WHEEL_LIBRARIES)" $(WHEEL)/licences $(VENV)/bin/pip
 	@ls -l $(B)/dist
+
+$(WHEEL)/libdnncc_jit.so: $(JIT) $(B)/libdnncc_runtime.so
+	@mkdir -p $(WHEEL)
+	$(CC) $(CFLAGS) -shared -Wl,-rpath,'$$ORIGIN' -Wl,--exclude-libs,ALL -o $@ $(B)/jit.o -L$(B) $(LDFLAGS) -ldnncc_runtime -l:libprotobuf-c.a -l:libz.a -lm -ldl -lpthread
 
 # Wheels for other systems in build/wheels, by a cross compiler (ziglang): make wheels, or one: make wheel-macosx_11_0_arm64. A row is the wheel's
 # tag, the compiler's name of the system, and the program's name there.
@@ -373,11 +378,11 @@ wheels: $(WHEEL_NAMES)
 $(WHEEL_NAMES): wheel-%: $(B)/.systems
 	@set -e; row=$(filter $*=%,$(WHEELS)); system=$${row#*=}; program=$${system#*=}; system=$${system%=*}; to=$(abspath $(B))/cross/$*; \
 	SOURCES=$(B)/cross/source sh python/libraries.sh $$to "$(ZIG) cc -target $$system" "$(ZIG) ar"; \
-	library=-; case $* in *linux*) library=$$to/libdnncc_runtime.so;; esac; \
+	library=; case $* in *linux*) library=$$to/libdnncc_runtime.so;; esac; \
 	$(MAKE) --no-print-directory -j$(JOBS) B=$$to "CC=$(ZIG) cc -target $$system" "AR=$(ZIG) ar" "CFLAGS=-O2 -isystem $$to/include" \
-	    "LDFLAGS=-s -L$$to/lib" $$to/dnncc $$(echo $$library | sed s/^-$$//) >$$to/log 2>&1 || { tail -20 $$to/log; exit 1; }; \
+	    "LDFLAGS=-s -L$$to/lib" $$to/dnncc $$library >$$to/log 2>&1 || { tail -20 $$to/log; exit 1; }; \
 	[ -f $$to/$$program ] || mv $$to/dnncc $$to/$$program; \
-	DNNCC_WHEEL_TAG=$* sh python/wheel.sh $$to/package $$to/$$program $$library $$to $(abspath $(VENV))/bin/pip $(B)/wheels; \
+	DNNCC_WHEEL_TAG=$* sh python/wheel.sh $$to/package $$to/$$program "$$library" $$to $(abspath $(VENV))/bin/pip $(B)/wheels; \
 	ls -l $(B)/wheels/*-$*.whl
 
 # ---- showing and testing ----

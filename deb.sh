@@ -5,7 +5,7 @@
 #       deb.sh ROOT VERSION FOLDER      ROOT: where it is installed under /usr; FOLDER: where the package goes
 #
 # Which packages it depends on, dpkg-shlibdeps reads off the programs. Its maintainer is DEBFULLNAME <DEBEMAIL>. The date of the change is that of the last commit, so that the
-# package has the same bytes every time.
+# package has the same bytes every time. LLVM is loaded when it is wanted, so no program is linked to it; which version, the program has the name of.
 set -eu
 root=$1 version=$2 folder=$3
 email=${DEBEMAIL:-$(git config user.email || true)}
@@ -39,6 +39,7 @@ find "$root" -type d -exec chmod 755 {} +
 mkdir -p "$root/DEBIAN" "$folder/debian"
 printf 'Source: dnncc\n\nPackage: dnncc\nArchitecture: any\n' > "$folder/debian/control"
 depends=$(cd "$folder" && dpkg-shlibdeps -O "$root"/usr/bin/* | sed 's/^shlibs:Depends=//')
+llvm=$(grep -ao 'libLLVM-[0-9]*\.so' "$root/usr/bin/dnncc" | sed -n 's/^libLLVM-\(.*\)\.so$/libllvm\1/p;q')
 cat > "$root/DEBIAN/control" <<END
 Package: dnncc
 Version: $version
@@ -46,7 +47,7 @@ Architecture: $(dpkg --print-architecture)
 Maintainer: $who
 Installed-Size: $(du -sk --apparent-size "$root/usr" | cut -f1)
 Depends: $depends
-Suggests: gcc-arm-none-eabi, qemu-system-arm, libllvm14
+Suggests: gcc-arm-none-eabi, qemu-system-arm${llvm:+, $llvm}
 Section: devel
 Priority: optional
 Description: ahead-of-time compiler of neural networks to C

@@ -14,6 +14,7 @@ import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 NUMPY = re.search(r"numpy==\S+", (ROOT / "Makefile").read_text())[0]
+JIT = (ROOT / "build" / "libdnncc_jit.so").exists()               # built where LLVM's headers are
 pytestmark = pytest.mark.slow
 
 
@@ -47,10 +48,11 @@ def fresh(wheel, tmp_path_factory):
 
 
 def test_what_is_in_it(wheel):
-    assert wheel.stat().st_size <= 3_000_000
+    assert wheel.stat().st_size <= 5_000_000
     tag = re.fullmatch(r"dnncc-[\d.]+-py3-none-manylinux_2_(\d+)_\w+\.whl", wheel.name)
     names = zipfile.ZipFile(wheel).namelist()
     assert {"dnncc/bin/dnncc", "dnncc/py.typed", "dnncc/runtime/threads.c", "dnncc/runtime/dnncc_runtime.h", "dnncc/runtime/libdnncc_runtime.so"} <= set(names)
+    assert ("dnncc/runtime/libdnncc_jit.so" in names) == JIT
     assert asked_of_glibc(wheel) == (2, int(tag[1])), "the tag is what the programs ask for"
     metadata = zipfile.ZipFile(wheel).read(next(n for n in names if n.endswith("/METADATA"))).decode()
     assert {"bf16", "torch", "sklearn"} == set(re.findall(r"^Provides-Extra: (\S+)", metadata, re.M))
@@ -100,19 +102,40 @@ def test_the_command(fresh):
 
 def test_threads_and_no_compiler(fresh):
     code = """if 1:
-        import dnncc, numpy as np, sys
+        import dnncc, numpy as np
         m = dnncc.compile("digits.onnx", threads=2, target="native")
-        print(m(np.ones((1, 1, 8, 8), np.float32)).tobytes().hex())"""
+        print(m.info["cc"] == "jit", m(np.ones((1, 1, 8, 8), np.float32)).tobytes().hex())"""
     shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", fresh.home)
-    assert fresh(code) == fresh(code, PATH=str(fresh.home))
+    compiled, without = fresh(code).split(), fresh(code, PATH=str(fresh.home)).split()
+    assert compiled[0] == "False" and compiled[1] == without[1]
+    if JIT and subprocess.run([ROOT / "build" / "dnncc", "digits.onnx", "--jit", "--run=zeros"], cwd=fresh.home, capture_output=True).returncode == 0:
+        assert without[0] == "True" and fresh(code.replace("threads=2", 'threads=2, cc="jit=fast"')).split() == without
+
+
+@pytest.mark.skipif(not JIT, reason="built without LLVM")
+def test_without_llvm(fresh, tmp_path):
+    """the package has nothing of LLVM in it: where its library is missing, one line says so, and the interpreter runs models"""
+    for name in re.findall(rb"libLLVM[-.\w]+", (ROOT / "build" / "libdnncc_jit.so").read_bytes()):
+        (tmp_path / os.fsdecode(name)).write_bytes(b"")
+    code = """if 1:
+        import dnncc, numpy as np, warnings
+        try:
+            dnncc.compile("digits.onnx", cc="jit")
+        except dnncc.Error as error:
+            print(error.code, str(error).count(chr(10)), "LLVM" in str(error))
+        warnings.simplefilter("ignore")
+        print(dnncc.compile("digits.onnx")(np.ones((1, 1, 8, 8), np.float32)).shape)"""
+    shutil.copy(ROOT / "examples" / "digits" / "digits.onnx", fresh.home)
+    assert fresh(code, LD_LIBRARY_PATH=str(tmp_path), PATH=str(fresh.home)) == "4 0 True\n(1, 10)\n"
 
 
 def test_programs_need_no_library_but_c(wheel, tmp_path):
     """protobuf-c and zlib are inside"""
     zipfile.ZipFile(wheel).extractall(tmp_path)
-    for name in ("bin/dnncc", "runtime/libdnncc_runtime.so"):
-        needed = re.findall(r"NEEDED\s+(\S+)", run(["objdump", "-p", tmp_path / "dnncc" / name]))
-        assert set(needed) <= {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"}, needed
+    for name in ("bin/dnncc", "runtime/libdnncc_runtime.so", *["runtime/libdnncc_jit.so"] * JIT):
+        text = run(["objdump", "-p", tmp_path / "dnncc" / name])
+        needed = set(re.findall(r"NEEDED\s+(\S+)", text)) - {"libc.so.6", "libm.so.6", "libpthread.so.0", "ld-linux-x86-64.so.2"}
+        assert needed == ({"libdnncc_runtime.so"} if "jit" in name else set()) and ("$ORIGIN" in text or not needed)
 
 
 # ---- by a cross compiler (make systems) ----

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The Debian package: lintian has nothing to say, it holds what `make install` installs, and its program compiles a model."""
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,9 @@ def test_package(tmp_path):
     said = dnncc.run(["lintian", "--fail-on", "warning", package])
     assert said.returncode == 0, said.stdout
     assert dnncc.run(["dpkg-deb", "-x", package, tmp_path]).returncode == 0
+    version = re.search(rb"libLLVM-(\d+)\.so", pathlib.Path(dnncc.DNNCC).read_bytes())              # loaded when it is wanted
+    suggested = dnncc.run(["dpkg-deb", "-f", package, "Suggests"]).stdout
+    assert re.findall(r"libllvm(\d+)", suggested) == ([version[1].decode()] if version else [])
     program, model = tmp_path / "usr" / "bin" / "dnncc", dnncc.ROOT / "examples" / "digits" / "digits.onnx"
     assert dnncc.run([program, model, "-o", tmp_path / "m.c"]).returncode == 0 and (tmp_path / "m.c").exists()
     for path in ("share/man/man1/dnncc.1.gz", "share/doc/dnncc/copyright", "include/dnncc_runtime.h", "lib/libdnncc_runtime.a", "share/dnncc/examples/firmware/main.c"):
