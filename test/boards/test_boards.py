@@ -58,8 +58,8 @@ WITHIN = [("m4", "dscnn_kws_int8", 9216, 1.05), ("m4", "micro_kws_qdq", 12032, 1
 @pytest.mark.parametrize("board,model,budget,times", WITHIN)
 def test_within(board, model, budget, times):
     """rows that are passed on are computed in tiles of words, as whole tensors are: memory costs next to no time"""
-    if not boards.model_path(model).exists():
-        pytest.skip(f"no {model}")
+    if BOARDS[board].missing() or not boards.model_path(model).exists():
+        pytest.skip(f"no tools, or no {model}")
     whole = boards.measure(model, board, boards.BOARDS[board].own, (boards.FASTEST,))
     row = boards.measure(model, board, boards.BOARDS[board].own, (f"--max-ram={budget}",))
     assert not row.failed and row.workspace <= budget and row.instructions <= times * whole.instructions, row
