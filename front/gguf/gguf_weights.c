@@ -4,6 +4,7 @@
  * decoded once they have been gathered. */
 #include "front/gguf/gguf.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/text.h"
@@ -137,8 +138,8 @@ static struct value *constant_of(struct gguf_import *im, enum element e,
         return t ? constant_dense(im->m, t, data, bytes ? of->t->safe : NULL) : NULL;
 }
 
-/* A scale of 0 has a minimum nonetheless, so the numbers of such a sub-block become others: (0 - 1)
- * * minimum. */
+/* A sub-block whose scale is 0 has a minimum nonetheless, so its numbers become others: (0 - 1) *
+ * minimum. */
 static struct value *exact_product(struct gguf_import *im, struct value *x,
                                    const struct gguf_tensor *t)
 {
@@ -192,6 +193,7 @@ struct planes {
                                          * none. */
         uint16_t *outer, *minima;       /* They are f16, one for each block; */
         uint16_t *higher;               /* this is outer * 16, of the upper plane. */
+        bool fits;                      /* f16 holds all of these. */
         int64_t outers;                 /* A row has so many blocks. */
 };
 
@@ -215,7 +217,7 @@ static void pack_sub_block(unsigned char *to, const unsigned char *numbers, int 
 
 static struct planes planes_room(struct gguf_import *im, const struct gguf_tensor *t)
 {
-        struct planes p = { .subs = sub_blocks_of(t) };
+        struct planes p = { .subs = sub_blocks_of(t), .fits = true };
         const struct gguf_blocks_kind *kind = &p.subs.kind;
         const size_t all = (size_t)p.subs.all, sub_block = (size_t)kind->sub_block;
         p.outers = t->extents[0] / t->type->numbers;
@@ -257,8 +259,11 @@ static struct planes planes_of(struct gguf_import *im, const struct gguf_tensor 
                 if (p.zeros)
                         p.zeros[r] = (unsigned char)b.minima[sub_block];
                 p.outer[block] = b.d;
-                if (p.higher)
+                if (p.higher) {
                         p.higher[block] = times_16(b.d);
+                        p.fits &= isfinite(float_of_half(p.higher[block])) ||
+                                  !isfinite(float_of_half(b.d));
+                }
                 if (p.minima)
                         p.minima[block] = b.m;
         }
@@ -270,6 +275,8 @@ static struct value *rounded_product(struct gguf_import *im, struct value *x,
 {
         const struct planes p = planes_of(im, t);
         const struct gguf_blocks_kind *kind = &p.subs.kind;
+        if (!p.fits)
+                return exact_product(im, x, t);
         struct compose_matmul_nested m = { .x = x,
                                            .inner = t->extents[0],
                                            .outputs = t->extents[1],

@@ -79,6 +79,19 @@ def test_rounded(kind, target, tmp_path):
     assert np.abs(steps - network.logits(np.random.default_rng(1).integers(0, network.tokens, STEPS))).mean() < 0.02 * steps.std()
 
 
+def test_large_scales(tmp_path):
+    """scales that 16 times as much of has no place in 16 bits, as the upper of five bits would have them"""
+    network = w.Model("llama", "Q5_0")
+    data, kind = network.tensors["output.weight"]
+    blocks = data.reshape(-1, 22).copy()                # an f16 and 20 bytes of 32 numbers
+    blocks[:, :2] = np.frombuffer(np.float16(5000).tobytes(), np.uint8)
+    network.tensors["output.weight"] = blocks.reshape(data.shape), kind
+    network.values["output.weight"] = w.dequantize(network.tensors["output.weight"][0], kind).astype(np.float64)
+    network.save(tmp_path / "m.gguf")
+    prompt, steps = check(network, tmp_path / "m.gguf", 0.15)
+    assert np.isfinite(prompt).all() and np.isfinite(steps).all()
+
+
 @pytest.mark.parametrize("kind,most", [("Q4_0", 1), ("Q8_0", 1), ("Q4_1", 1.1), ("Q5_0", 1.1), ("Q5_1", 1.17), ("Q4_K", 1.03), ("Q5_K", 1.12), ("Q6_K", 1.02)])
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4-vnni"])
 @pytest.mark.sample(3)
