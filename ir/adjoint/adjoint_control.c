@@ -146,8 +146,6 @@ struct back {
         struct value *count;            /* There were so many iterations; NULL unless open. */
         struct value **captures;
         int capture_count;
-        int carried;                    /* So many values carried back are of floats. */
-        int scanned;                    /* So many scanned operands have derivatives. */
 };
 
 static bool is_taped(const struct back *k, int i)

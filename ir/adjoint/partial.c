@@ -37,12 +37,13 @@ static bool accept(struct reader *r, const char *word)
         return true;
 }
 
-/* Is v the same number in every run, or numbers of a constant that were spread? */
+/* Is v the same number in every run, or numbers of a constant that were spread? A constant whose
+ * derivative is asked for counts as an input. */
 static bool is_fixed(const struct value *v)
 {
         while (op_is(v, OP_broadcast) || op_is(v, OP_reshape) || op_is(v, OP_cast))
                 v = op_operand(v->op, 0);
-        return value_is_constant(v);
+        return value_is_constant(v) && !v->constant->varies;
 }
 
 static struct value *read_variable(struct reader *r, const char *name, size_t length)

@@ -71,8 +71,6 @@ def test_spectra(tmp_path, extent, parts, inverse, onesided):
     proto = model(nodes, [("x", D, (2, rows, parts))], [("loss", D, ())], weights)
     path = tmp_path / "m.onnx"
     onnx.save(proto, path)
-    if real and dnncc.run([dnncc.DNNCC, path, "-o", "-"]).returncode == dnncc.UNSUPPORTED:
-        pytest.skip("an inverse of a half")
     compare(tmp_path, path, {"x": R.uniform(-1, 1, (2, rows, parts))}, ["x"])
 
 
@@ -174,3 +172,13 @@ func @main(%x "x": <3 x f32>) -> ("loss") {
 }
 """)
     refused(path, ["--gradient=loss:x"], dnncc.UNSUPPORTED, "'third'", "bitcast has no derivative")
+
+
+def test_a_weight_ties_as_an_input(tmp_path):
+    """a constant whose derivative is asked for shares with what equals it; other constants take no share"""
+    nodes = [node("Max", ["x", "w"], ["m"]), node("ReduceSum", ["m"], ["loss"], keepdims=0)]
+    path = save(tmp_path, model(nodes, [("x", F, (3,))], [("loss", F, ())], {"w": np.array([1, 2, 3], np.float32)}))
+    x = np.array([1, 0, 5], np.float32)
+    _, by_x, by_w = outputs_of(tmp_path, path, [x], ["--gradient=loss:x,w"])
+    assert by_x.tolist() == [.5, 0, 1] and by_w.tolist() == [.5, 1, 0]
+    assert outputs_of(tmp_path, path, [x], ["--gradient=loss:x"])[1].tolist() == [0, 0, 1]
