@@ -75,8 +75,8 @@ struct tflite_tensor {
                                          * is not supported. */
         const char *refused;
         bool is_variable;
-        bool is_handle; /* It is a variable's, which a node says: */
-        struct tflite_variable *variable;
+        bool is_handle;                 /* It is the handle of a variable, */
+        struct tflite_variable *variable;         /* this one, once a node has said so. */
         struct tflite_quantization q;
         struct value *value;            /* NULL: no node has made it yet. */
         struct flat_span data;          /* Constants have bytes in the file. */
@@ -107,10 +107,10 @@ struct tflite_graph {
 /* A variable that nodes read and assign by a handle. */
 struct tflite_variable {
         const char *name, *safe;
-        struct value *first; /* It is the constant that it begins with, or NULL. */
-        struct value *value; /* NULL: the function has neither read nor assigned it. */
-        const char *next; /* It is the name of the output; NULL: it is no state. */
-        struct tflite_variable *after; /* This is the next one that is state. */
+        struct value *first;            /* It is the constant that it begins with, or NULL. */
+        struct value *value;            /* NULL: the function has neither read nor assigned it. */
+        const char *next;               /* It is the name of the output; NULL: it is no state. */
+        struct tflite_variable *after;  /* This is the next one that is state. */
 };
 
 struct tflite_import {
@@ -123,12 +123,12 @@ struct tflite_import {
         const struct import_options *options;
         struct arena *arena;            /* It lives as long as the import. */
         struct tflite_Model model;
-        struct tflite_graph graph; /* It is the subgraph at hand. */
+        struct tflite_graph graph;      /* It is the subgraph at hand. */
         struct tflite_OperatorCode *codes;
         int code_count;
-        bool initializing; /* The subgraph at hand is that of a CALL_ONCE. */
-        struct map *variables; /* These struct tflite_variable stand by their names. */
-        struct tflite_variable *variable_list; /* It is the first one with an input. */
+        bool initializing;              /* The subgraph at hand is that of a CALL_ONCE. */
+        struct map *variables;          /* It maps names to struct tflite_variable. */
+        struct tflite_variable *variable_list;    /* It is the first one with an input. */
         const struct tflite_node *node; /* It is the node at hand, or NULL. */
         int unsupported_count;
         struct map *listed;             /* These lines of the list were said. */
@@ -144,7 +144,7 @@ struct tflite_row {
         bool (*import)(struct tflite_import *im, struct tflite_node *n);
         int variant;                    /* It tells the importer which operator it is. */
         bool each;                      /* The operator is element by element. */
-        bool handles; /* Operands and outputs may be handles of variables, and
+        bool handles;                   /* Operands and outputs may be handles of variables, and
                                          * there may be no output. */
 };
 /* Sets *rows to the table, for --help-ops too, and returns how many there are. */

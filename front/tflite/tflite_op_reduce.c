@@ -123,19 +123,27 @@ bool tflite_import_reduce_truth(struct tflite_import *im, struct tflite_node *n)
         return tflite_output(im, n, 0, kept(im, n, y, &a));
 }
 
+/* Reads the one axis that operand 1 states. */
+static bool axis_read(struct tflite_import *im, const struct tflite_node *n, int *axis)
+{
+        int64_t stated[1];
+        int count;
+        if (!tflite_ints(im, n, 1, stated, 1, &count))
+                return false;
+        if (count != 1)
+                return tflite_invalid(im, "%d axes, want one", count);
+        *axis = tflite_axis(im, stated[0], value_rank(n->inputs[0]->value));
+        return *axis >= 0;
+}
+
 bool tflite_import_cumsum(struct tflite_import *im, struct tflite_node *n)
 {
         const struct tflite_CumsumOptions *o = TFLITE_OPTIONS(n, CumsumOptions);
         struct value *x = n->inputs[0]->value;
-        int64_t axis[1];
-        int count, at;
-        if (!tflite_ints(im, n, 1, axis, 1, &count))
-                return false;
-        if (count != 1)
-                return tflite_invalid(im, "%d axes, want one", count);
+        int at;
         if (n->inputs[0]->q.count || element_info[value_element(x)].bytes < 4)
                 return tflite_no_element(im, n, 0);
-        return (at = tflite_axis(im, axis[0], value_rank(x))) >= 0 &&
+        return axis_read(im, n, &at) &&
                tflite_output(im, n, 0,
                              compose_cumulate(im->c, x, REDUCE_sum, at, o->exclusive, o->reverse));
 }
@@ -161,13 +169,8 @@ bool tflite_import_l2_normalization(struct tflite_import *im, struct tflite_node
 bool tflite_import_arg(struct tflite_import *im, struct tflite_node *n)
 {
         struct value *x = n->inputs[0]->value;
-        int64_t axis[1];
-        int count, at;
-        if (!tflite_ints(im, n, 1, axis, 1, &count))
-                return false;
-        if (count != 1)
-                return tflite_invalid(im, "%d axes, want one", count);
-        if ((at = tflite_axis(im, axis[0], value_rank(x))) < 0)
+        int at;
+        if (!axis_read(im, n, &at))
                 return false;
         struct value *y = compose_arg_reduce(im->c, x, (enum reducer)tflite_variant(n), at, false);
         return tflite_output(im, n, 0, compose_cast(im->c, y, n->outputs[0]->type->element));
