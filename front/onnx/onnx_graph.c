@@ -22,7 +22,7 @@ static struct map *differentiated(struct onnx_import *im, const Onnx__GraphProto
 {
         struct map *names = map_new(im->arena);
         for (size_t i = 0; i < g->n_node; i++)
-                onnx_each_differentiated(g->node[i], add_differentiated, names);
+                onnx_each_named(g->node[i], add_differentiated, names);
         return names;
 }
 

@@ -16,8 +16,7 @@
  *   onnx_declare.c    what the file says about the types of values
  *   onnx_options.c    --dim and --input
  *   onnx_bind.c       inputs of the graph; --seed
- *   onnx_order.c      which node needs which: topological order, needed nodes; it asks
- *                     onnx_op_gradient.c for names in attributes
+ *   onnx_order.c      which node needs which: topological order, needed nodes
  *   onnx_channel_block.c  blocks of channels in weights that onnxruntime reordered
  *   onnx_implied.c    shapes that follow from declarations of later values
  *   onnx_function.c   functions of the model: the graph of calls, attributes of a call
@@ -233,6 +232,9 @@ struct onnx_definition *onnx_definition_find(const struct onnx_import *im,
                                              const Onnx__NodeProto *node);
 /* Returns the row whose importer makes the node, or NULL, also where --define defines it. */
 const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__NodeProto *node);
+/* Visits the names of values that attributes of the node state: those of a Gradient. */
+void onnx_each_named(const Onnx__NodeProto *node, void (*visit)(void *context, bytes_t name),
+                     void *context);
 
 /* ---- onnx_report.c ---- */
 
@@ -379,10 +381,6 @@ const struct type *onnx_implied(struct onnx_import *im, bytes_t name, int rank);
 
 /* ---- onnx_graph.c ---- */
 
-/* Visits the names of values in the attributes of a node Gradient; returns false where the node is
- * another one (onnx_op_gradient.c). */
-bool onnx_each_differentiated(const Onnx__NodeProto *node,
-                              void (*visit)(void *context, bytes_t name), void *context);
 /* Defines the graph's initializers whose names `needed` has, or all where it is NULL. */
 bool onnx_initializers(struct onnx_import *im, struct onnx_scope *scope, const Onnx__GraphProto *g,
                        struct map *needed);

@@ -115,3 +115,25 @@ const struct onnx_row *onnx_row_find(const struct onnx_import *im, const Onnx__N
                         return l->row;
         return NULL;
 }
+
+/* ---- names in attributes ---- */
+
+static bool is_gradient(const Onnx__NodeProto *node)
+{
+        static const char op[] = "Gradient", domain[] = "ai.onnx.preview.training";
+        return node->op_type.len == strlen(op) && !memcmp(node->op_type.data, op, strlen(op)) &&
+               node->domain.len == strlen(domain) &&
+               !memcmp(node->domain.data, domain, strlen(domain));
+}
+
+void onnx_each_named(const Onnx__NodeProto *node, void (*visit)(void *context, bytes_t name),
+                     void *context)
+{
+        for (size_t i = 0; i < node->n_attribute && is_gradient(node); i++) {
+                const Onnx__AttributeProto *a = node->attribute[i];
+                for (size_t k = 0; k < a->n_strings; k++)
+                        visit(context, a->strings[k]);
+                if (a->s.len)
+                        visit(context, a->s);
+        }
+}

@@ -8,29 +8,6 @@
 #include "front/onnx/onnx_texts.h"
 #include "ir/adjoint/adjoint.h"
 
-static bool is_gradient(const Onnx__NodeProto *node)
-{
-        static const char op[] = "Gradient", domain[] = "ai.onnx.preview.training";
-        return node->op_type.len == strlen(op) && !memcmp(node->op_type.data, op, strlen(op)) &&
-               node->domain.len == strlen(domain) &&
-               !memcmp(node->domain.data, domain, strlen(domain));
-}
-
-bool onnx_each_differentiated(const Onnx__NodeProto *node,
-                              void (*visit)(void *context, bytes_t name), void *context)
-{
-        if (!is_gradient(node))
-                return false;
-        for (size_t i = 0; i < node->n_attribute; i++) {
-                const Onnx__AttributeProto *a = node->attribute[i];
-                for (size_t k = 0; k < a->n_strings; k++)
-                        visit(context, a->strings[k]);
-                if (a->s.len)
-                        visit(context, a->s);
-        }
-        return true;
-}
-
 /* The names of one attribute, and what they stand for. */
 struct named { const bytes_t *names; struct value **values; int count; };
 

@@ -98,7 +98,7 @@ static void read_node(struct arena *arena, struct onnx_reads *r, const Onnx__Nod
         if (!inside)
                 r->own = r->count;
         struct reading reading = { arena, r, inside };
-        onnx_each_differentiated(node, read_attribute_name, &reading);
+        onnx_each_named(node, read_attribute_name, &reading);
         for (size_t i = 0; i < node->n_attribute; i++) {
                 const Onnx__AttributeProto *a = node->attribute[i];
                 if (a->g)
