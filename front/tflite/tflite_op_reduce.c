@@ -46,8 +46,7 @@ static struct value *kept(struct tflite_import *im, const struct tflite_node *n,
 }
 
 /* The sum of numbers is rescaled; that of a mean by a multiplier that has the count in it.
- * (LiteRT's reference kernel of SUM bounds results of i8 as if they were unsigned: here they are
- * what its other kernels make of them.) */
+ * (LiteRT's reference kernel of SUM takes i8 for u8: its rounding is that of u8 here, too.) */
 static struct value *quantized_sum(struct tflite_import *im, const struct tflite_node *n,
                                    const struct axes *a, bool is_mean)
 {
