@@ -339,9 +339,12 @@ static void name_buffers(struct c_writer *w)
         if (w->options->weights == PRINT_WEIGHTS_FILE)
                 names_reserve(w->locals, "weights");
         c_machine_locals(w);
-        for (struct loop_buffer *b = w->p->buffers; b; b = b->next)
+        for (struct loop_buffer *b = w->p->buffers; b; b = b->next) {
                 if (loop_is_port(b))
                         names_reserve(w->locals, c_name(w, b)->text);
+                if (b->space == SPACE_STATE)    /* Another entry may have used it. */
+                        c_name(w, b)->used = false;
+        }
         for (int i = 0; i < w->p->extent_count; i++)
                 names_reserve(w->locals, w->p->extents[i].variable->name);
         for (struct loop_buffer *b = w->p->buffers; b; b = b->next)

@@ -3,6 +3,7 @@
 import json
 import pickle
 import re
+import shutil
 
 import dnncc
 import dnncc_package
@@ -424,3 +425,19 @@ def test_models_named_after_their_files(tmp_path):
     header, text = (tmp_path / "all.h").read_text(), (tmp_path / "all.c").read_text()
     assert re.findall(r"^int all_(\w+)_run\(", header, re.M) == ["front_end", "second", "third"]
     assert text.count("static KERNEL") == 2, "the first two are one kernel"
+
+
+@pytest.mark.parametrize("flags", [[], ["--unchecked"]], ids=["checked", "unchecked"])
+def test_an_entry_without_the_state_of_others(tmp_path, flags):
+    """its function has no variable for what it does not use"""
+    def save(name, nodes, inputs, outputs):
+        ports = [[helper.make_tensor_value_info(n, TensorProto.FLOAT, [3]) for n in names] for names in (inputs, outputs)]
+        onnx.save(helper.make_model(helper.make_graph(nodes, "g", *ports), opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / name)
+    save("step.onnx", [helper.make_node("Add", ["h", "x"], ["h2"]), helper.make_node("Neg", ["h2"], ["y"])], ["h", "x"], ["h2", "y"])
+    save("encode.onnx", [helper.make_node("Exp", ["x"], ["z"])], ["x"], ["z"])
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "step.onnx", tmp_path / "encode.onnx", "--entry=step", "--entry=encode", "--state=h=h2", *flags,
+                      "-o", tmp_path / "m.c"])
+    assert done.returncode == 0, done.stderr
+    for cc in filter(shutil.which, ("gcc", "clang")):
+        built = dnncc.run([cc, *dnncc.STRICT, "-c", tmp_path / "m.c", "-o", tmp_path / "m.o"])
+        assert built.returncode == 0, built.stderr
