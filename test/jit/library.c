@@ -9,7 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { MODELS_MOST = 8, RUNS = 50 };
 
@@ -110,12 +109,21 @@ static void threads(char **paths, int count)
 
 /* ---- loads ---- */
 
-static long pages(void)
+/* KB of its own in memory or swapped out; pages of files, which the system takes and brings back as it likes, do not count */
+static long own_memory(void)
 {
-        long size, resident = 0;
-        FILE *file = fopen("/proc/self/statm", "r");
-        assert(file && fscanf(file, "%ld %ld", &size, &resident) == 2 && !fclose(file));
-        return resident;
+        static const char *const rows[] = { "RssAnon:", "VmSwap:" };
+        long sum = 0;
+        char line[256];
+        FILE *file = fopen("/proc/self/status", "r");
+        assert(file);
+        while (fgets(line, sizeof line, file))
+                for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+                        if (!strncmp(line, rows[i], strlen(rows[i])))
+                                sum += strtol(line + strlen(rows[i]), NULL, 10);
+        fclose(file);
+        assert(sum > 0);
+        return sum;
 }
 
 static char *read_all(const char *path, size_t *length)
@@ -145,9 +153,9 @@ static void loads(const char *path, int count)
                 free_arrays(model, &a);
                 dnncc_free(model);
                 if (k == count / 10)
-                        before = pages();
+                        before = own_memory();
         }
-        printf("%ld\n", (pages() - before) * sysconf(_SC_PAGESIZE) / 1024);
+        printf("%ld\n", own_memory() - before);
 }
 
 /* ---- errors ---- */
