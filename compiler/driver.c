@@ -352,7 +352,8 @@ static bool compile_passes(struct run *run, double start, double *weights)
 {
         const struct options *o = &run->options;
         if (!check_commands(run) || !trace_is_possible(run) || !gradients_parse(run) ||
-            !read_model(run) || !entries_check(run) || !gradients_add(run) ||
+            !train_parse(run) || !read_model(run) || !train_build(run) || !entries_check(run) ||
+            !gradients_add(run) ||
             !quantization_of_state(run) ||
             /* Ranges are of the model whose past the samples have. */
             (!writes_ranges(o) && !state_bind(run)) ||

@@ -159,6 +159,14 @@ const char *quantization_passes(struct run *run, const char *list);
  * that it asks for as outputs (gradient.c). */
 bool gradients_parse(struct run *run);
 bool gradients_add(struct run *run);
+struct sweep;
+/* Reports what has no derivative, in exit code 4. Returns false. */
+bool gradient_refused(struct run *run, const struct sweep *s);
+
+/* train_parse reads --train before the model is read, train_build makes the functions train, infer
+ * and init of the model (train.c). */
+bool train_parse(struct run *run);
+bool train_build(struct run *run);
 
 /* remarks_prepare makes context.remarks, where --remarks or --explain want them (remarks.c);
  * remarks_put writes them, where they are asked for. */

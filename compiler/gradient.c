@@ -201,11 +201,11 @@ static bool read_wanted(const struct adding *a, const struct value *loss, const 
 
 /* ---- adding ---- */
 
-static bool report_obstacles(const struct adding *a, const struct sweep *s)
+bool gradient_refused(struct run *run, const struct sweep *s)
 {
         for (int i = 0; i < s->obstacle_count; i++) {
                 const struct op *op = s->obstacles[i].op;
-                diag_error(&a->run->diag, EXIT_UNSUPPORTED, "node '" DIAG_NODE("%s")
+                diag_error(&run->diag, EXIT_UNSUPPORTED, "node '" DIAG_NODE("%s")
                            "': operation %s has no derivative: %s",
                            op->location ? op->location : "", op_info[op->code].name,
                            s->obstacles[i].why);
@@ -245,7 +245,7 @@ static bool add_derivatives(struct adding *a)
                                     .x_count = w.count,
                                     .made = made };
         if (!gradient_build(&s, &g))
-                return report_obstacles(a, &s);
+                return gradient_refused(a->run, &s);
         for (int i = 0; i < w.count; i++)
                 if (!add_output(a, arena_printf(a->f->module->arena, "d_%s", w.names[i]), made[i]))
                         return false;

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: MIT */
+/* --train=OPTIMIZER makes three functions of a model, which share its weights as state:
+ *
+ *      train   a step: forward, the derivatives of the loss by the weights, and the optimizer's
+ *              update of them; it returns the loss
+ *      infer   the model's outputs but for the loss
+ *      init    sets the weights to those of the model, and all else that steps keep to 0
+ *
+ *      main(x, labels) -> loss, y        train(x, labels; w, w.m, step) -> loss; w, w.m, step
+ *        constants w                ->   infer(x; w) -> y; w
+ *                                        init() -> w, w.m, step
+ *
+ * It does so before all passes, so that everything that follows sees three ordinary functions. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/suggest.h"
+#include "compiler/loss.h"
+#include "front/import.h"
+#include "ir/adjoint/adjoint.h"
+#include "ir/adjoint/optimizer.h"
+
+/* What --grad-clip bounds: each element of a gradient, or the norm of all of them together. */
+enum clip { CLIP_NOTHING, CLIP_VALUE, CLIP_NORM };
+
+/* State: the name of the input that is it when a run begins, and of the output that is the next. */
+struct kept { const char *name, *next; };
+struct trained {
+        struct value *value;
+        struct kept own, states[OPTIMIZER_STATES_MAX];
+};
+
+struct training {
+        struct run *run;
+        struct arena *arena;
+        struct module *m;
+        struct function *f;             /* It is the model's. */
+        struct training_loss loss;
+        struct optimizer o;
+        double rate;                    /* It is NAN where a run gives it. */
+        enum clip clip;
+        double bound;                   /* Gradients are clipped to it. */
+        struct trained *weights;
+        int weight_count, states;       /* Each weight has so many states of the optimizer. */
+        struct kept step;               /* It counts the steps. */
+        const char *rate_name;          /* The input's, where a run gives the rate. */
+        struct map *names;              /* Those that inputs and outputs have. */
+};
+
+static bool usage(const struct training *t, const char *option, const char *text)
+{
+        diag_error(&t->run->diag, EXIT_USAGE, "%s: %s", option, text);
+        return false;
+}
+
+/* ---- the options ---- */
+
+static const char rate_name[] = "lr";
+
+static bool set_number(struct training *t, const char *word, size_t length)
+{
+        const struct optimizer_row *row = t->o.row;
+        const char *equal = memchr(word, '=', length);
+        const size_t name = equal ? (size_t)(equal - word) : length;
+        struct suggest known = suggest_new(t->arena, word, name);
+        double least = 0, bound = INFINITY, *number = NULL;
+        suggest_add(&known, rate_name);
+        if (name == strlen(rate_name) && !memcmp(word, rate_name, name))
+                number = &t->rate;
+        for (int i = 0; i < OPTIMIZER_NUMBERS_MAX && row->numbers[i].name; i++) {
+                suggest_add(&known, row->numbers[i].name);
+                if (strlen(row->numbers[i].name) != name ||
+                    memcmp(row->numbers[i].name, word, name) != 0)
+                        continue;
+                number = &t->o.numbers[i];
+                least = row->numbers[i].least;
+                bound = row->numbers[i].bound;
+        }
+        if (!number)
+                return usage(t, "--train",
+                             arena_printf(t->arena, "%s has no number '%s'%s", row->name,
+                                          text_safe(t->arena, word, name),
+                                          suggest_text(&known, true)));
+        char *text = arena_printf(t->arena, "%.*s", (int)(length - name), word + name), *end = text;
+        if (equal)
+                *number = strtod(text + 1, &end);
+        if (!equal || end == text + 1 || *end || !(*number >= least && *number < bound))
+                return usage(t, "--train",
+                             arena_printf(t->arena, "%.*s wants a number from %g on%s", (int)name,
+                                          word, least,
+                                          isinf(bound) ? ""
+                                                       : arena_printf(t->arena, ", below %g",
+                                                                      bound)));
+        return true;
+}
+
+/* Reads "adam,lr=0.001,beta1=0.9". */
+static bool read_optimizer(struct training *t)
+{
+        const char *option = t->run->options.train;
+        const struct optimizer_row *rows;
+        const int count = optimizer_rows(&rows);
+        size_t length = strcspn(option, ",");
+        struct suggest known = suggest_new(t->arena, option, length);
+        for (int i = 0; i < count; i++) {
+                suggest_add(&known, rows[i].name);
+                if (strlen(rows[i].name) == length && !memcmp(rows[i].name, option, length))
+                        t->o.row = &rows[i];
+        }
+        if (!t->o.row)
+                return usage(t, "--train",
+                             arena_printf(t->arena, "no optimizer is called '%s'%s",
+                                          text_safe(t->arena, option, length),
+                                          suggest_text(&known, true)));
+        for (int i = 0; i < OPTIMIZER_NUMBERS_MAX; i++)
+                t->o.numbers[i] = t->o.row->numbers[i].preset;
+        t->rate = NAN;
+        t->states = optimizer_state_count(t->o.row);
+        for (option += length; *option; option += length) {
+                length = strcspn(++option, ",");
+                if (!set_number(t, option, length))
+                        return false;
+        }
+        return true;
+}
+
+/* Reads "norm:1" or "value:0.5". */
+static bool read_clip(struct training *t)
+{
+        static const char *const kinds[] = { [CLIP_VALUE] = "value:", [CLIP_NORM] = "norm:" };
+        const char *option = t->run->options.grad_clip;
+        if (!option)
+                return true;
+        for (int i = CLIP_VALUE; i <= CLIP_NORM; i++) {
+                char *end = NULL;
+                const size_t length = strlen(kinds[i]);
+                if (strncmp(option, kinds[i], length) != 0)
+                        continue;
+                t->bound = strtod(option + length, &end);
+                if (end > option + length && !*end && t->bound > 0 && !isinf(t->bound))
+                        t->clip = (enum clip)i;
+        }
+        return t->clip || usage(t, "--grad-clip",
+                                arena_printf(t->arena, "'%s': want norm:N or value:N, N above 0",
+                                             text_argument(t->arena, option)));
+}
+
+bool train_parse(struct run *run)
+{
+        if (!run->options.train)
+                return true;
+        run->weights = run->weights ? run->weights : ARENA_NEW(run->arena, struct import_weights);
+        run->weights->all = true;
+        return true;
+}
+
+/* ---- the loss and the weights ---- */
+
+/* Is v one of the weights already? Several initializers of equal bytes may be one constant. */
+static bool is_weight(const struct training *t, const struct value *v)
+{
+        for (int i = 0; i < t->weight_count; i++)
+                if (t->weights[i].value == v)
+                        return true;
+        return false;
+}
+
+static void add_weight(struct training *t, const char *name, struct value *v,
+                       const struct value *loss)
+{
+        if (is_weight(t, v) || !gradient_reaches(t->arena, loss, v))
+                return;
+        ARENA_GROW(t->arena, t->weights, t->weight_count);
+        t->weights[t->weight_count++] = (struct trained){ .value = v, .own.name = name };
+}
+
+/* Makes a weight of v, unless --freeze names it. */
+static void find_weight(struct training *t, const char *name, struct value *v, bool *used)
+{
+        const struct list *freeze = &t->run->options.freeze;
+        bool frozen = false;
+        for (int i = 0; i < freeze->count; i++) {
+                const char *item = freeze->items[i];
+                const size_t length = strlen(item);
+                const bool begins = length && item[length - 1] == '*' &&
+                                    !strncmp(name, item, length - 1);
+                if (begins || !strcmp(item, name))
+                        used[i] = frozen = true;
+        }
+        if (!frozen)
+                add_weight(t, name, v, t->loss.value);
+}
+
+static bool find_weights(struct training *t)
+{
+        const struct import_weights *w = t->run->weights;
+        const struct list *freeze = &t->run->options.freeze;
+        bool *used = arena_array(t->arena, (size_t)freeze->count + 1, sizeof *used);
+        memset(used, 0, ((size_t)freeze->count + 1) * sizeof *used);
+        for (int i = 0; i < w->found_count; i++)
+                find_weight(t, w->found[i].name, w->found[i].value, used);
+        for (struct constant *c = t->m->constants; c && !w->found_count; c = c->next)
+                if (c->name && element_is_float(c->value.type->element))
+                        find_weight(t, c->name, &c->value, used);
+        for (int i = 0; i < freeze->count; i++)
+                if (!used[i])
+                        return usage(t, "--freeze",
+                                     arena_printf(t->arena, "no initializer of floats is '%s'",
+                                                  text_argument(t->arena, freeze->items[i])));
+        for (struct constant *c = t->m->constants; c; c = c->next)
+                c->varies = false;
+        return t->weight_count ||
+               usage(t, "--train",
+                     "the loss depends on no initializer of floats that is not frozen");
+}
+
+/* ---- names ---- */
+
+/* Returns the name, with a number behind it where an input or output has it already. */
+static const char *name_apart(struct training *t, const char *name)
+{
+        const char *made = name;
+        for (int i = 2; map_get(t->names, made, strlen(made)); i++)
+                made = arena_printf(t->m->arena, "%s.%d", name, i);
+        map_set(t->names, made, strlen(made), t);
+        return made;
+}
+
+static struct kept name_state(struct training *t, const char *name)
+{
+        name = name_apart(t, name);
+        return (struct kept){ name, name_apart(t, arena_printf(t->m->arena, "%s.next", name)) };
+}
+
+static void name_all(struct training *t)
+{
+        t->names = map_new(t->arena);
+        for (int i = 0; i < t->f->body.argument_count; i++)
+                map_set(t->names, t->f->input_ports[i].name, strlen(t->f->input_ports[i].name), t);
+        for (int i = 0; i < t->f->output_count; i++)
+                map_set(t->names, t->f->output_ports[i].name, strlen(t->f->output_ports[i].name),
+                        t);
+        if (t->loss.output < 0)
+                t->loss.name = name_apart(t, t->loss.name);
+        for (int i = 0; i < t->weight_count; i++)
+                t->weights[i].own = name_state(t, t->weights[i].own.name);
+        for (int i = 0; i < t->weight_count; i++)
+                for (int n = 0; n < t->states; n++)
+                        t->weights[i].states[n] =
+                                name_state(t, arena_printf(t->m->arena, "%s.%s",
+                                                           t->weights[i].own.name,
+                                                           t->o.row->states[n]));
+        t->step = name_state(t, "step");
+        t->rate_name = name_apart(t, "rate");
+}
+
+/* ---- functions ---- */
+
+/* A function that is being made: its ports and what it yields. */
+struct making {
+        struct training *t;
+        struct function *f;
+        struct builder b;
+        struct value **yielded;
+        struct port *ports;
+        int count;
+};
+
+static struct making begin(struct training *t, const char *name)
+{
+        struct function *f = function_new(t->m, name);
+        return (struct making){ .t = t,
+                                .f = f,
+                                .b = { .m = t->m, .region = &f->body, .diag = &t->run->diag } };
+}
+
+static void yield_as(struct making *k, const char *name, struct value *v)
+{
+        ARENA_GROW(k->t->m->arena, k->ports, k->count);
+        ARENA_GROW(k->t->arena, k->yielded, k->count);
+        k->ports[k->count] = (struct port){ .name = name };
+        k->yielded[k->count++] = v;
+}
+
+static bool end(struct making *k)
+{
+        for (int i = 0; i < k->count; i++)
+                if (!k->yielded[i])
+                        return false;
+        k->f->output_ports = k->ports;
+        k->f->output_count = k->count;
+        return build_yield(&k->b, k->yielded, k->count) != NULL;
+}
+
+/* Adds the state, and returns its value when a run begins. */
+static struct value *add_state(struct making *k, const struct kept *state, const struct type *type)
+{
+        struct value *v = function_add_input(k->f, state->name, type);
+        k->f->input_ports[k->f->body.argument_count - 1].next = state->next;
+        return v;
+}
+
+static struct map *needed_by(const struct training *t, struct value *const *values, int count)
+{
+        struct map *needed = map_new(t->arena);
+        for (int i = 0; i < count; i++)
+                map_set(needed, (const char *)&values[i], sizeof values[i], needed);
+        for (const struct op *op = t->f->body.last->previous; op; op = op->previous) {
+                bool wanted = false;
+                for (int i = 0; i < op->result_count; i++) {
+                        const struct value *v = &op->results[i];
+                        wanted = wanted || map_get(needed, (const char *)&v, sizeof v);
+                }
+                int inside = 0;
+                struct value **captures =
+                        wanted && op->region_count ? op_captures(t->arena, op, &inside) : NULL;
+                for (int i = 0; wanted && i < op->operand_count + inside; i++) {
+                        struct value *v = i < op->operand_count ? op_operand(op, i)
+                                                                : captures[i - op->operand_count];
+                        if (v)
+                                map_set(needed, (const char *)&v, sizeof v, needed);
+                }
+        }
+        return needed;
+}
+
+static bool is_needed(struct map *needed, const struct value *v)
+{
+        return map_get(needed, (const char *)&v, sizeof v) != NULL;
+}
+
+/* Copies what the values of the model need, with the weights as state, and sets scratch of each
+ * value to its copy. */
+static void copy_model(struct making *k, struct map *needed, struct value **weights)
+{
+        struct function *f = k->t->f;
+        for (int i = 0; i < f->body.argument_count; i++) {
+                struct value *v = &f->body.arguments[i];
+                if (!is_needed(needed, v))
+                        continue;
+                v->scratch = function_add_input(k->f, f->input_ports[i].name, v->type);
+                k->f->input_ports[k->f->body.argument_count - 1].is_text =
+                        f->input_ports[i].is_text;
+        }
+        for (int i = 0; i < k->t->weight_count; i++) {
+                struct value *v = k->t->weights[i].value;
+                v->scratch = weights[i] = add_state(k, &k->t->weights[i].own, v->type);
+        }
+        for (struct op *op = f->body.first; op != f->body.last; op = op->next) {
+                bool wanted = false;
+                for (int i = 0; i < op->result_count; i++)
+                        wanted = wanted || is_needed(needed, &op->results[i]);
+                struct op *copy = wanted ? op_clone(&k->b, op) : NULL;
+                for (int i = 0; copy && i < op->result_count; i++)
+                        op->results[i].scratch = &copy->results[i];
+        }
+}
+
+static void forget_copies(const struct training *t)
+{
+        for (int i = 0; i < t->f->body.argument_count; i++)
+                t->f->body.arguments[i].scratch = NULL;
+        for (int i = 0; i < t->weight_count; i++)
+                t->weights[i].value->scratch = NULL;
+        for (struct op *op = t->f->body.first; op; op = op->next)
+                for (int i = 0; i < op->result_count; i++)
+                        op->results[i].scratch = NULL;
+}
+
+static struct value *copy_of(struct value *v) { return v->scratch ? v->scratch : v; }
+
+/* ---- train ---- */
+
+/* Builds the step's number, and its rate. */
+static bool begin_step(struct making *k, struct value *step, struct optimizer *o)
+{
+        struct builder *b = &k->b;
+        if (isnan(k->t->rate))
+                o->rate = build_cast(b, function_add_input(k->f, k->t->rate_name,
+                                                           type_scalar(b->m, E_F32)),
+                                     E_F64);
+        else
+                o->rate = build_scalar(b, E_F64, k->t->rate);
+        step = build_binary(b, OP_add, step, build_like(b, step, 1));
+        o->t = build_cast(b, step, E_F64);
+        yield_as(k, k->t->step.next, step);
+        return o->rate && o->t && optimizer_begin(b, o);
+}
+
+/* Returns the sum of squares of x, an f64. */
+static struct value *sum_of_squares(struct builder *b, struct value *x)
+{
+        int64_t axes[RANK_MAX];
+        for (int d = 0; d < x->type->rank; d++)
+                axes[d] = d;
+        x = build_cast(b, build_reduce(b, REDUCE_sum, build_binary(b, OP_mul, x, x), axes,
+                                       x->type->rank), E_F64);
+        return x;
+}
+
+/* Clips the gradients: each element to -bound..bound, or all of them times bound / norm where the
+ * norm, with 1e-6 for a divisor that is not 0, is larger (as torch.nn.utils has it). */
+static bool clip(struct making *k, struct value **gradients, int count)
+{
+        struct builder *b = &k->b;
+        const double bound = k->t->bound;
+        struct value *norm = build_scalar(b, E_F64, 0), *one = build_scalar(b, E_F64, 1);
+        for (int i = 0; i < count && k->t->clip == CLIP_NORM; i++)
+                norm = build_binary(b, OP_add, norm, sum_of_squares(b, gradients[i]));
+        norm = build_unary(b, OP_sqrt, norm);
+        norm = build_binary(b, OP_add, norm, build_scalar(b, E_F64, 1e-6));
+        norm = build_binary(b, OP_div, build_scalar(b, E_F64, bound), norm);
+        norm = build_select(b, build_binary(b, OP_gt, norm, one), one, norm);
+        for (int i = 0; i < count && norm; i++) {
+                struct value *g = gradients[i];
+                if (k->t->clip == CLIP_VALUE)
+                        g = build_binary(b, OP_min,
+                                         build_binary(b, OP_max, g, build_like(b, g, -bound)),
+                                         build_like(b, g, bound));
+                else
+                        g = build_binary(b, OP_mul, g,
+                                         build_broadcast(b,
+                                                         build_cast(b, norm, g->type->element),
+                                                         g->type, NULL));
+                if (!(gradients[i] = g))
+                        return false;
+        }
+        return norm != NULL;
+}
+
+static bool make_train(struct training *t)
+{
+        struct making k = begin(t, "train");
+        struct value *loss = t->loss.value;
+        const size_t count = (size_t)t->weight_count;
+        struct value **weights = arena_array(t->arena, count, sizeof *weights),
+                     **made = arena_array(t->arena, count, sizeof *made);
+        copy_model(&k, needed_by(t, &loss, 1), weights);
+        loss = copy_of(loss);
+        forget_copies(t);
+        yield_as(&k, t->loss.name, loss);
+        struct value *seed = build_like(&k.b, loss, 1);
+        struct sweep s = { .b = &k.b, .arena = t->arena, .replaces = true };
+        const struct gradient g = { .ys = &loss,
+                                    .seeds = &seed,
+                                    .y_count = 1,
+                                    .xs = weights,
+                                    .x_count = t->weight_count,
+                                    .made = made };
+        if (!gradient_build(&s, &g))
+                return gradient_refused(t->run, &s);
+        struct optimizer o = t->o;
+        if (t->clip && !clip(&k, made, t->weight_count))
+                return false;
+        if (!begin_step(&k, add_state(&k, &t->step, type_scalar(t->m, E_I64)), &o))
+                return false;
+        for (int i = 0; i < t->weight_count; i++) {
+                struct value *states[OPTIMIZER_STATES_MAX], *next[1 + OPTIMIZER_STATES_MAX];
+                for (int n = 0; n < t->states; n++)
+                        states[n] = add_state(&k, &t->weights[i].states[n], weights[i]->type);
+                if (!optimizer_step(&k.b, &o, weights[i], made[i], states, next))
+                        return false;
+                yield_as(&k, t->weights[i].own.next, next[0]);
+                for (int n = 0; n < t->states; n++)
+                        yield_as(&k, t->weights[i].states[n].next, next[1 + n]);
+        }
+        return end(&k);
+}
+
+/* ---- infer and init ---- */
+
+/* Makes the function of all outputs but the loss, where there are others. */
+static bool make_infer(struct training *t)
+{
+        struct value **outputs = arena_array(t->arena, (size_t)t->f->output_count, sizeof *outputs);
+        int count = 0;
+        for (int i = 0; i < t->f->output_count; i++)
+                if (i != t->loss.output)
+                        outputs[count++] = op_operand(t->f->body.last, i);
+        if (!count)
+                return true;
+        struct making k = begin(t, "infer");
+        struct value **weights = arena_array(t->arena, (size_t)t->weight_count, sizeof *weights);
+        copy_model(&k, needed_by(t, outputs, count), weights);
+        for (int i = 0; i < t->f->output_count; i++)
+                if (i != t->loss.output)
+                        yield_as(&k, t->f->output_ports[i].name,
+                                 copy_of(op_operand(t->f->body.last, i)));
+        forget_copies(t);
+        for (int i = 0; i < t->weight_count; i++)
+                yield_as(&k, t->weights[i].own.next, weights[i]);
+        return end(&k);
+}
+
+static void init_state(struct making *k, const struct kept *state, struct value *first)
+{
+        add_state(k, state, first->type);
+        yield_as(k, state->next, first);
+}
+
+static bool make_init(struct training *t)
+{
+        struct making k = begin(t, "init");
+        init_state(&k, &t->step, build_scalar(&k.b, E_I64, 0));
+        for (int i = 0; i < t->weight_count; i++) {
+                struct value *v = t->weights[i].value;
+                init_state(&k, &t->weights[i].own, v);
+                for (int n = 0; n < t->states; n++)
+                        init_state(&k, &t->weights[i].states[n],
+                                   constant_number(t->m, v->type, 0));
+        }
+        return end(&k);
+}
+
+bool train_build(struct run *run)
+{
+        struct module *m = run->state.module;
+        struct training t = { .run = run, .arena = run->arena, .m = m };
+        if (!run->options.train)
+                return true;
+        if (!m)
+                return usage(&t, "--train", "it works on Tensor IR, and this is Loop IR");
+        t.f = module_entry(m);
+        for (int i = 0; i < t.f->body.argument_count; i++)
+                if (t.f->input_ports[i].next || t.f->next)
+                        return usage(&t, "--train", "it is for one function, without state and "
+                                                    "likely extents");
+        if (!read_optimizer(&t) || !read_clip(&t) || !loss_find(run, t.f, &t.loss) ||
+            !find_weights(&t))
+                return false;
+        name_all(&t);
+        m->functions = NULL;
+        m->functions_end = &m->functions;
+        if (!make_train(&t) || !make_infer(&t) || !make_init(&t))
+                return false;
+        while (t.f->body.last)
+                op_erase(t.f->body.last);
+        return true;
+}

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: MIT
+"""--train: a step of training as C, against the same step in numpy."""
+import pathlib
+import re
+import subprocess
+import sys
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+
+F = TensorProto.FLOAT
+node = helper.make_node
+STEPS, RATE = 100, 0.01
+X = np.random.default_rng(2).normal(size=(6, 4)).astype(np.float32)
+LABELS = np.eye(3, dtype=np.float32)[[0, 1, 2, 2, 1, 0]]
+
+
+def weights():
+    rng = np.random.default_rng(1)
+    return {"w1": rng.normal(size=(4, 5)).astype(np.float32), "b1": np.zeros(5, np.float32),
+            "w2": rng.normal(size=(5, 3)).astype(np.float32)}
+
+
+def save(path, initializers=None):
+    constants = {**(weights() if initializers is None else initializers), "axes": np.array([0, 1])}
+    nodes = [node("Gemm", ["x", "w1", "b1"], ["h"]), node("Relu", ["h"], ["r"]), node("MatMul", ["r", "w2"], ["logits"]),
+             node("LogSoftmax", ["logits"], ["p"], axis=1), node("Mul", ["p", "labels"], ["q"]),
+             node("ReduceSum", ["q", "axes"], ["s"], keepdims=0), node("Neg", ["s"], ["loss"])]
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", F, (6, 4)), helper.make_tensor_value_info("labels", F, (6, 3))],
+                              [helper.make_tensor_value_info("loss", F, ()), helper.make_tensor_value_info("logits", F, (6, 3))],
+                              [numpy_helper.from_array(a, n) for n, a in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
+    return path
+
+
+# the formulas of torch.optim, and of the paper for Lion: (w, g, states, t) -> w, in place
+def sgd(w, g, s, t):
+    return w - RATE * g
+
+
+def momentum(w, g, s, t):
+    s["m"] = 0.9 * s["m"] + g
+    return w - RATE * s["m"]
+
+
+def nesterov(w, g, s, t):
+    s["m"] = 0.9 * s["m"] + g
+    return w - RATE * (g + 0.9 * s["m"])
+
+
+def adam(w, g, s, t, decay=0.0):
+    s["m"], s["v"] = 0.9 * s["m"] + 0.1 * g, 0.999 * s["v"] + 0.001 * g * g
+    step = s["m"] / (1 - 0.9 ** t) / (np.sqrt(s["v"] / (1 - 0.999 ** t)) + 1e-8)
+    return w * (1 - RATE * decay) - RATE * step
+
+
+def adamw(w, g, s, t):
+    return adam(w, g, s, t, 0.01)
+
+
+def adagrad(w, g, s, t):
+    s["s"] = s["s"] + g * g
+    return w - RATE * g / (np.sqrt(s["s"]) + 1e-10)
+
+
+def rmsprop(w, g, s, t):
+    s["v"] = 0.99 * s["v"] + 0.01 * g * g
+    return w - RATE * g / (np.sqrt(s["v"]) + 1e-8)
+
+
+def lion(w, g, s, t):
+    way = np.sign(0.9 * s["m"] + 0.1 * g)
+    s["m"] = 0.99 * s["m"] + 0.01 * g
+    return w - RATE * way
+
+
+OPTIMIZERS = {"sgd": (sgd, ""), "momentum": (momentum, "m"), "nesterov": (nesterov, "m"), "adam": (adam, "mv"), "adamw": (adamw, "mv"),
+              "adagrad": (adagrad, "s"), "rmsprop": (rmsprop, "v"), "lion": (lion, "m")}
+
+
+def shares_of(logits):
+    shares = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return shares / shares.sum(axis=1, keepdims=True)
+
+
+def summed(logits):
+    """the loss of the model, and its derivative by the logits"""
+    shares = shares_of(logits)
+    return -np.sum(np.log(shares) * LABELS), shares - LABELS
+
+
+def expected(name, loss_of=summed, frozen=(), clip=lambda g: g):
+    """losses, and logits in the end, in f64"""
+    update, states = OPTIMIZERS[name]
+    p = {n: a.astype(float) for n, a in weights().items()}
+    kept = {n: {s: np.zeros_like(a) for s in states} for n, a in p.items()}
+    losses = []
+    for t in range(1, STEPS + 1):
+        h = X @ p["w1"] + p["b1"]
+        r = np.maximum(h, 0)
+        loss, by_logits = loss_of(r @ p["w2"])
+        losses.append(loss)
+        by_h = by_logits @ p["w2"].T * (h > 0)
+        g = clip({n: d for n, d in {"w1": X.T @ by_h, "b1": by_h.sum(axis=0), "w2": r.T @ by_logits}.items() if n not in frozen})
+        p = {**p, **{n: update(p[n], g[n], kept[n], t) for n in g}}
+    return losses, np.maximum(X @ p["w1"] + p["b1"], 0) @ p["w2"]
+
+
+MAIN = """#include <stdio.h>
+#include "model.h"
+MODEL_STATE_DEFINE(state);
+static unsigned char workspace[MODEL_WORKSPACE_SIZE + 1] __attribute__((aligned(64)));
+int main(void)
+{
+        static float x[24], loss[1], logits[18];
+        static %s labels[%d];
+        enum { BYTES = sizeof labels };
+        if (fread(x, 4, 24, stdin) != 24 || fread(labels, 1, BYTES, stdin) != BYTES || model_init_run(workspace, &state))
+                return 1;
+        for (int i = 0; i < %d; i++)
+                if (model_train_run(workspace, &state, x, labels, %sloss) || fwrite(loss, 4, 1, stdout) != 1)
+                        return 2;
+        if (model_infer_run(workspace, &state, x, logits) || fwrite(logits, 4, 18, stdout) != 18)
+                return 3;
+        return 0;
+}
+"""
+
+
+def trained(folder, options, rate="", flags=("-O1",), labels=LABELS, model=save):
+    """losses of the steps, and the logits that come of the weights in the end"""
+    dnncc.compile_model(model(folder / "m.onnx"), folder, options)
+    (folder / "main.c").write_text(MAIN % ("float" if labels.dtype == np.float32 else "int64_t", labels.size, STEPS, rate))
+    subprocess.run([dnncc.CC, *dnncc.STRICT, *flags, folder / "model.c", folder / "main.c", "-o", folder / "program"], check=True)
+    done = subprocess.run([folder / "program"], input=X.tobytes() + labels.tobytes(), capture_output=True, check=True)
+    out = np.frombuffer(done.stdout, np.float32)
+    return out[:STEPS], out[STEPS:].reshape(6, 3)
+
+
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_optimizers(tmp_path, name):
+    losses, logits = trained(tmp_path, [f"--train={name},lr={RATE}", "--loss=loss"], flags=dnncc.SANITIZE)
+    want, want_logits = expected(name)
+    np.testing.assert_allclose(losses, want, rtol=1e-3)
+    np.testing.assert_allclose(logits, want_logits, rtol=1e-2, atol=1e-2)
+    assert losses[-1] < 0.8 * losses[0]
+
+
+# ---- kinds of losses ----
+
+CLASSES = np.array([0, 1, -1, 2, 1, 0])          # the third sample does not count
+
+
+def cross_entropy(logits):
+    counts = CLASSES >= 0
+    picked = np.log(shares_of(logits))[np.arange(6), np.maximum(CLASSES, 0)]
+    return -picked[counts].mean(), (shares_of(logits) - np.eye(3)[CLASSES]) * counts[:, None] / counts.sum()
+
+
+def mse(logits):
+    return np.mean((logits - LABELS) ** 2), 2 * (logits - LABELS) / 18
+
+
+def binary_cross_entropy(logits):
+    ones = 1 / (1 + np.exp(-logits))
+    return -np.mean(LABELS * np.log(ones) + (1 - LABELS) * np.log(1 - ones)), (ones - LABELS) / 18
+
+
+LOSSES = [(cross_entropy, "cross_entropy:logits", CLASSES), (cross_entropy, "cross_entropy@-1:logits,y", CLASSES),
+          (cross_entropy, "likelihood:p", CLASSES), (mse, "mse:logits", LABELS), (binary_cross_entropy, "binary_cross_entropy:logits", LABELS)]
+
+
+def save_logits(path):
+    """the outputs logits and p = log softmax(logits)"""
+    m = onnx.load(save(path))
+    del m.graph.node[4:], m.graph.input[1], m.graph.output[0]
+    m.graph.output.append(helper.make_tensor_value_info("p", F, (6, 3)))
+    onnx.save(m, path)
+    return path
+
+
+@pytest.mark.parametrize("reference, option, labels", LOSSES, ids=[option for _, option, _ in LOSSES])
+def test_losses(tmp_path, monkeypatch, reference, option, labels):
+    monkeypatch.setattr(sys.modules[__name__], "MAIN", MAIN.replace("x, logits)", "x, logits, p)").replace("logits[18]", "logits[18], p[18]"))
+    losses, logits = trained(tmp_path, ["--train=momentum,lr=0.01", f"--loss={option}"], labels=labels, model=save_logits)
+    want, want_logits = expected("momentum", reference)
+    np.testing.assert_allclose(losses, want, rtol=1e-4)
+    np.testing.assert_allclose(logits, want_logits, rtol=1e-3, atol=1e-3)
+
+
+# ---- what is updated, and by how much at most ----
+
+@pytest.mark.parametrize("options, frozen", [(["--freeze=w1"], ["w1"]), (["--freeze=w*"], ["w1", "w2"]), (["--freeze=b1", "--freeze=w2"], ["b1", "w2"])])
+def test_frozen_weights(tmp_path, options, frozen):
+    losses, logits = trained(tmp_path, ["--train=adam,lr=0.01", "--loss=loss", *options])
+    want, want_logits = expected("adam", frozen=frozen)
+    np.testing.assert_allclose(losses, want, rtol=1e-4)
+    np.testing.assert_allclose(logits, want_logits, rtol=1e-3, atol=1e-3)
+
+
+def by_norm(g):
+    norm = np.sqrt(sum(np.sum(d * d) for d in g.values()))
+    return {n: d * min(1, 0.5 / (norm + 1e-6)) for n, d in g.items()}
+
+
+def by_value(g):
+    return {n: np.clip(d, -0.25, 0.25) for n, d in g.items()}
+
+
+@pytest.mark.parametrize("option, clip", [("norm:0.5", by_norm), ("value:0.25", by_value)])
+def test_clipped_gradients(tmp_path, option, clip):
+    losses, logits = trained(tmp_path, ["--train=sgd,lr=0.01", "--loss=loss", f"--grad-clip={option}"])
+    want, want_logits = expected("sgd", clip=clip)
+    np.testing.assert_allclose(losses, want, rtol=1e-4)
+    np.testing.assert_allclose(logits, want_logits, rtol=1e-3, atol=1e-3)
+    assert abs(want[-1] - expected("sgd")[0][-1]) > 1e-2, "nothing was clipped"
+
+
+def test_decay(tmp_path):
+    """a decay of 0 is no term of the step: 0 times a weight that is infinite is nothing"""
+    products = []
+    for decay in ("0", "0.3125"):
+        done = dnncc.run([dnncc.DNNCC, save(tmp_path / "m.onnx"), "-o", "-", f"--train=sgd,lr=0.5,decay={decay}", "--loss=loss", "--emit=ir"])
+        assert done.returncode == 0, done.stderr
+        products.append(done.stdout.count(" mul("))
+    assert products[0] + 3 <= products[1], products
+
+
+def renamed(path, old, new):
+    """the model with another name for a value"""
+    m = onnx.load(save(path))
+    for n in m.graph.node:
+        for names in (n.input, n.output):
+            names[:] = [new if name == old else name for name in names]
+    for v in [*m.graph.input, *m.graph.output, *m.graph.initializer]:
+        v.name = new if v.name == old else v.name
+    onnx.save(m, path)
+    return path
+
+
+@pytest.mark.parametrize("old, new", [("x", "rate"), ("x", "step"), ("w2", "step"), ("w2", "x.next"), ("labels", "w1.next"),
+                                      ("logits", "w1.next"), ("w2", "w1.m"), ("logits", "rate")])
+def test_names_that_the_model_has_already(tmp_path, old, new):
+    dnncc.compile_model(renamed(tmp_path / "m.onnx", old, new), tmp_path, ["--train=momentum", "--loss=loss"])
+    subprocess.run([dnncc.CC, *dnncc.STRICT, "-c", tmp_path / "model.c", "-o", tmp_path / "model.o"], check=True)
+
+
+TABLE = re.findall(r"^OPTIMIZER\((\w+), STATES\(.*?\), NUMBERS\((.*?)\),\n", (dnncc.ROOT / "ir/adjoint/optimizers.def").read_text(), re.M)
+
+
+def test_every_row_has_a_reference():
+    assert sorted(name for name, _ in TABLE) == sorted(OPTIMIZERS)
+
+
+@pytest.mark.parametrize("name, numbers", TABLE)
+def test_guide_has_every_row(name, numbers):
+    presets = ", ".join(f"`{number}={preset}`" for number, preset in re.findall(r'{ "(\w+)", ([\d.e-]+),', numbers))
+    assert f"| `{name}` | {presets} |" in (dnncc.ROOT / "docs/user-guide.md").read_text()
+
+
+def test_rate_of_a_run(tmp_path):
+    """without lr= the learning rate is an input"""
+    losses, _ = trained(tmp_path, ["--train=sgd", "--loss=loss"], rate=f"&(float){{{RATE}f}}, ")
+    np.testing.assert_allclose(losses, expected("sgd")[0], rtol=1e-3)
+
+
+@pytest.mark.parametrize("options, code, text", [
+    (["--train=adam"], dnncc.USAGE, "--loss"),
+    (["--loss=loss"], dnncc.USAGE, "--train"),
+    (["--train=adamm", "--loss=loss"], dnncc.USAGE, "no optimizer is called 'adamm'"),
+    (["--train=adam,beta3=1", "--loss=loss"], dnncc.USAGE, "adam has no number 'beta3'"),
+    (["--train=adam,beta1=1", "--loss=loss"], dnncc.USAGE, "beta1 wants a number from 0 on, below 1"),
+    (["--train=adam,lr=-1", "--loss=loss"], dnncc.USAGE, "lr wants a number from 0 on"),
+    (["--train=adam,lr=", "--loss=loss"], dnncc.USAGE, "lr wants a number"),
+    (["--train=adam,lr=nan", "--loss=loss"], dnncc.USAGE, "lr wants a number"),
+    (["--train=sgd", "--loss=los"], dnncc.USAGE, "want an output of one number, a float, or a kind of loss and an output, did you mean 'loss'?"),
+    (["--train=sgd", "--loss=logits"], dnncc.USAGE, "output 'logits' is <6 x 3 x f32>: want one number, a float"),
+    (["--train=sgd", "--loss=mse"], dnncc.USAGE, "want an output of one number, a float, or a kind"),
+    (["--train=sgd", "--loss=mse:"], dnncc.USAGE, "'' is no output of floats"),
+    (["--train=sgd", "--loss=mse:logit"], dnncc.USAGE, "'logit' is no output of floats, did you mean 'logits'?"),
+    (["--train=sgd", "--loss=mse:logits"], dnncc.USAGE, "there is an input 'labels' already"),
+    (["--train=sgd", "--loss=mse:logits,"], dnncc.USAGE, "the labels want a name"),
+    (["--train=sgd", "--loss=mse@0:logits,y"], dnncc.USAGE, "want an output of one number"),
+    (["--train=sgd", "--loss=cross_entropy@2:logits,y"], dnncc.USAGE, "has no axis 2"),
+    (["--train=sgd", "--loss=cross_entropy@99999999999:logits,y"], dnncc.USAGE, "has no axis"),
+    (["--train=sgd", "--loss=loss", "--freeze=w3"], dnncc.USAGE, "no initializer of floats is 'w3'"),
+    (["--train=sgd", "--loss=loss", "--freeze=*"], dnncc.USAGE, "that is not frozen"),
+    (["--train=sgd", "--loss=loss", "--grad-clip=norm:0"], dnncc.USAGE, "want norm:N or value:N"),
+    (["--train=sgd", "--loss=loss", "--grad-clip=norm"], dnncc.USAGE, "want norm:N or value:N"),
+    (["--train=sgd", "--loss=loss", "--grad-clip=value:1x"], dnncc.USAGE, "want norm:N or value:N"),
+    (["--freeze=w1"], dnncc.USAGE, "--train"),
+    (["--train=sgd", "--loss=loss", "--entry=a"], dnncc.USAGE, "--entry"),
+])
+def test_errors(tmp_path, options, code, text):
+    done = dnncc.run([dnncc.DNNCC, save(tmp_path / "m.onnx"), "-o", "-", *options])
+    assert done.returncode == code and text in done.stderr, done.stderr
