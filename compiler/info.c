@@ -10,7 +10,7 @@
 #include "front/import.h"
 #include "ir/lower/lower_emit.h"
 
-enum { INFO_TEXT = 1, INFO_JSON, INFO_NAMES };
+enum { INFO_TEXT = 1, INFO_JSON, INFO_NAMES, INFO_TOKENS };
 
 struct info {
         struct model_facts facts;
@@ -129,10 +129,39 @@ static void put_names(const struct run *run, const struct info *info)
                 printf("%s %s\n", info->facts.names[i].kind, info->facts.names[i].name);
 }
 
+/* ---- as tokens ---- */
+
+/* Writes what is no printable character of ASCII, a blank or a backslash as \xHH. */
+static void put_escaped(const char *text, size_t length)
+{
+        for (size_t i = 0; i < length; i++) {
+                const unsigned char c = (unsigned char)text[i];
+                if (c > ' ' && c < 0x7f && c != '\\')
+                        putchar(c);
+                else
+                        printf("\\x%02x", c);
+        }
+}
+
+static void put_tokens(const struct run *run, const struct info *info)
+{
+        static const char *const kinds[] = { [TOKEN_NORMAL] = "normal", [TOKEN_BYTE] = "byte",
+                                             [TOKEN_CONTROL] = "control", [TOKEN_WHOLE] = "whole" };
+        const struct model_vocabulary *v = info->facts.vocabulary;
+        (void)run;
+        printf("tokens %d\nbegin %d\nend %d\nspace %d\n", v->count, v->begin, v->end, v->space);
+        for (int i = 0; i < v->count; i++) {
+                printf("%.9g %s ", v->tokens[i].score, kinds[v->tokens[i].kind]);
+                put_escaped(v->tokens[i].text, v->tokens[i].length);
+                putchar('\n');
+        }
+}
+
 bool model_info(struct run *run)
 {
         static void (*const puts_as[])(const struct run *run, const struct info *info) = {
                 [INFO_TEXT] = put_text, [INFO_JSON] = put_json, [INFO_NAMES] = put_names,
+                [INFO_TOKENS] = put_tokens,
         };
         struct info info = { .facts = { .arena = run->arena }, .products = -1 };
         char *said = NULL;
@@ -153,6 +182,11 @@ bool model_info(struct run *run)
         }
         add_missing(run, &info, said);
         free(said);
+        if (run->options.info == INFO_TOKENS && !info.facts.vocabulary) {
+                diag_error(&run->diag, EXIT_UNSUPPORTED, "--info=tokens: the model has no "
+                                                         "vocabulary that is known here");
+                return false;
+        }
         run->diag.errors = 0;
         run->diag.code = EXIT_OK;
         puts_as[run->options.info](run, &info);

@@ -90,7 +90,8 @@ static bool given(const struct options *o, struct term t)
         case OPTION_SET_0:
         case OPTION_SET_1:
         case OPTION_SET_2:
-        case OPTION_SET_3: return *(const int *)field != *(const int *)preset;
+        case OPTION_SET_3:
+        case OPTION_SET_4: return *(const int *)field != *(const int *)preset;
         }
         return false;
 }

@@ -98,6 +98,7 @@ static bool set_field(const struct option_reader *r, const struct option *option
                 *(int *)field = 1;
                 return true;
         case OPTION_SET_0: case OPTION_SET_1: case OPTION_SET_2: case OPTION_SET_3:
+        case OPTION_SET_4:
                 *(int *)field = (int)option->kind - OPTION_SET_0;
                 return true;
         case OPTION_TEXT:

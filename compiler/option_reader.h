@@ -22,6 +22,7 @@ enum option_kind {
         OPTION_SET_1,
         OPTION_SET_2,
         OPTION_SET_3,
+        OPTION_SET_4,
         OPTION_TEXT,
         OPTION_PERHAPS,
         OPTION_LIST,

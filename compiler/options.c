@@ -310,7 +310,8 @@ static void say(struct text *text, struct arena *arena, const struct options *o,
         case OPTION_SET_0:
         case OPTION_SET_1:
         case OPTION_SET_2:
-        case OPTION_SET_3: break;
+        case OPTION_SET_3:
+        case OPTION_SET_4: break;
         }
 }
 

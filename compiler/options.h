@@ -46,6 +46,7 @@
 #define OPTION_FIELD_SET_1(field)
 #define OPTION_FIELD_SET_2(field)
 #define OPTION_FIELD_SET_3(field)
+#define OPTION_FIELD_SET_4(field)
 #define OPTION_FIELD_TEXT(field) const char *field;
 #define OPTION_FIELD_PERHAPS(field) const char *field;
 #define OPTION_FIELD_LIST(field) struct list field;

@@ -19,6 +19,24 @@ struct model_operator {
 /* Options may use this name. Its kind is "dim" (a symbolic dimension of an input), "input",
  * "output", "value" (the result of a node) or "node". */
 struct model_name { const char *kind, *name; };
+/* Texts that a language model's tokens stand for, as its file has them. */
+enum model_token_kind {
+        TOKEN_NORMAL,
+        TOKEN_BYTE,                     /* One byte, of a character that has no token. */
+        TOKEN_CONTROL,                  /* It is no part of a text. */
+        TOKEN_WHOLE                     /* No two tokens are joined to it. */
+};
+struct model_token {
+        const char *text;               /* `length` bytes, whatever they are. */
+        size_t length;
+        double score;                   /* Of two pairs that may be joined the higher one is. */
+        enum model_token_kind kind;
+};
+struct model_vocabulary {
+        struct model_token *tokens;
+        int count, begin, end;          /* Tokens that a text begins and ends with; -1: none. */
+        bool space;                     /* A blank stands in front of a text. */
+};
 struct model_facts {
         struct arena *arena;
         bool known;                     /* The file is a model, and the fields below are set. */
@@ -33,6 +51,7 @@ struct model_facts {
         struct model_name *names;       /* These are names of the main graph, each once in its
                                          * kind. */
         int name_count;
+        const struct model_vocabulary *vocabulary;        /* NULL: the file has none. */
         const char *command;            /* The command that would bind all open dimensions. */
 };
 

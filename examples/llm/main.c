@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Goes on with a text: a language model whose keys and values stay in a struct of the caller's, so that each token costs one place.
  *
- *     llm tok512.bin [TEXT [TEMPERATURE [SEED]]]
+ *     llm VOCABULARY [TEXT [TEMPERATURE [SEED]]]       tok512.bin, or what dnncc --info=tokens writes of a GGUF file
  *
  * The text goes through the network in pieces of up to 64 tokens, then each token by itself. At temperature 0 the likeliest token is
  * taken; above, any one as often as the network says, the likely ones the more the lower it is. */
@@ -12,7 +12,8 @@
 #include "net.h"
 #include "vocabulary.h"
 
-enum { PIECE = NET_PROMPT_INPUT_IDS_ELEMS, TOKENS = NET_STEP_LOGITS_ELEMS, MOST = 512, BEGIN = 1, END = 2 };
+enum { PIECE = NET_PROMPT_INPUT_IDS_ELEMS, TOKENS = NET_STEP_LOGITS_ELEMS, MOST = 512,
+       ROWS = NET_PROMPT_LOGITS_ELEMS / TOKENS };       /* It is 1 where a prompt gives the last token's logits alone. */
 
 NET_WORKSPACE_DEFINE(workspace);
 NET_STATE_DEFINE(state);
@@ -29,7 +30,7 @@ static float *give(const int *tokens, int count)
                 if (n == 1 ? net_step_run(workspace, &state, ids, logits) : net_prompt_run(workspace, &state, ids, n, logits))
                         return NULL;
         }
-        return logits + (size_t)(n - 1) * TOKENS;
+        return logits + (size_t)(ROWS > 1 ? n - 1 : 0) * TOKENS;
 }
 
 /* Returns a number in [0, 1) (xorshift64*). */
@@ -62,13 +63,14 @@ static int choose(const float *x, double temperature, unsigned long long *seed)
 /* Prints tokens until one ends the text, or the memory is full; returns what is wrong, or NULL. */
 static const char *go_on(const struct vocabulary *v, int *tokens, int count, double temperature, unsigned long long seed)
 {
-        int first = count == 1;
-        for (int k = 1; k < count; k++)
-                vocabulary_print(v, tokens[k], k == 1);
+        const int text = count && *tokens == v->begin;
+        int first = count == text;
+        for (int k = text; k < count; k++)
+                vocabulary_print(v, tokens[k], k == text);
         float *next = give(tokens, count);
         while (next) {
                 int token = choose(next, temperature, &seed);
-                if (token == BEGIN || token == END || state.P >= MOST - PIECE)
+                if (token == v->begin || token == v->end || state.P >= MOST - PIECE)
                         break;
                 vocabulary_print(v, token, first);
                 first = 0;
@@ -81,17 +83,21 @@ static const char *go_on(const struct vocabulary *v, int *tokens, int count, dou
 int main(int count, char **arguments)
 {
         static struct vocabulary v;
-        int tokens[MOST - PIECE] = { BEGIN };
+        int tokens[MOST - PIECE];
         if (count < 2 || count > 5) {
-                fprintf(stderr, "usage: llm VOCABULARY [TEXT [TEMPERATURE [SEED]]]       as in llama2.c (tok512.bin)\n");
+                fprintf(stderr, "usage: llm VOCABULARY [TEXT [TEMPERATURE [SEED]]]       as in llama2.c (tok512.bin), or of dnncc --info=tokens\n");
                 return 1;
         }
         const char *error = vocabulary_read(&v, arguments[1], TOKENS);
-        int given = !error && count > 2 ? vocabulary_encode(&v, arguments[2], MOST - PIECE - 1, tokens + 1) : 0;
+        int begins = !error && v.begin >= 0, given = !error && count > 2 ? vocabulary_encode(&v, arguments[2], MOST - PIECE - 1, tokens + begins) : 0;
+        if (begins)
+                tokens[0] = v.begin;
         if (given < 0)
                 error = "the text is too long, or has bytes without a token";
+        else if (!error && given + begins == 0)
+                error = "it says no token that a text begins with, so give it a text";
         if (!error)
-                error = go_on(&v, tokens, given + 1, count > 3 ? atof(arguments[3]) : 0, count > 4 ? strtoull(arguments[4], NULL, 10) | 1 : 1);
+                error = go_on(&v, tokens, given + begins, count > 3 ? atof(arguments[3]) : 0, count > 4 ? strtoull(arguments[4], NULL, 10) | 1 : 1);
         if (error)
                 fprintf(stderr, "llm: %s: %s\n", arguments[1], error);
         free(v.bytes);

@@ -7,7 +7,8 @@
  *   gguf_parameters.c what metadata say of the network
  *   gguf_weights.c    tensors as constants, products by them
  *   gguf_network.c    the network, by front/compose
- *   gguf_facts.c      what a model says of itself (--info), its vocabulary
+ *   gguf_vocabulary.c the texts of tokens (--info=tokens)
+ *   gguf_facts.c      what a model says of itself (--info)
  *   gguf_model.c      options, ports, the door
  *
  * A file calls files above it in this list. Text of a model reaches a message through text_safe
@@ -108,7 +109,10 @@ struct gguf_network {
 };
 bool gguf_network(struct gguf_import *im, struct gguf_network *n);
 
-/* ---- what a model says of itself (gguf_facts.c) ---- */
+/* ---- what a model says of itself (gguf_vocabulary.c, gguf_facts.c) ---- */
+
+/* Returns the vocabulary, or NULL where the file has none of a kind that is known. */
+const struct model_vocabulary *gguf_vocabulary(struct gguf_import *im, struct arena *arena);
 
 void gguf_facts(struct gguf_import *im, struct model_facts *facts, const struct function *f);
 

@@ -80,6 +80,7 @@ void gguf_facts(struct gguf_import *im, struct model_facts *facts, const struct 
                 add_name(facts, "output", facts->outputs[i].name);
         add_name(facts, "value", "hidden");
         add_name(facts, "value", "all_logits");
+        facts->vocabulary = gguf_vocabulary(im, facts->arena);
         struct asked command = asked_begin(im->arena, im->options->path);
         asked_given(&command, "--dim", im->options->dims, im->options->dim_count);
         facts->command = arena_string(facts->arena, asked_end(&command));

@@ -90,7 +90,7 @@ def test_help_for_programs_says_what_help_says():
     table = json.loads(dnncc.run([dnncc.DNNCC, "--help=json"]).stdout)
     text = dnncc.run([dnncc.DNNCC, "--help"]).stdout
     options = [" ".join(part.split()) for part in re.split(r"\n  (?=-)", text)[1:]]          # each with its lines joined
-    assert [row["option"] for row in table["options"]] == [re.match("--info=json|--info=names|--jit=best|--jit=fast|-[-a-zA-Z0-9]*", o)[0] for o in options]
+    assert [row["option"] for row in table["options"]] == [re.match("--info=json|--info=tokens|--info=names|--jit=best|--jit=fast|-[-a-zA-Z0-9]*", o)[0] for o in options]
     assert all(row["doc"] in option for row, option in zip(table["options"], options))
     assert dnncc.run([dnncc.DNNCC, "--version"]).stdout == f"dnncc {table['version']}\n"
     assert [row["value"] for row in table["run_codes"]] == sorted({row["value"] for row in table["run_codes"]}, reverse=True)

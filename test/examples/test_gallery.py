@@ -3,9 +3,11 @@
 more under ASan and UBSan."""
 import importlib.util
 import json
+import random
 import re
 import resource
 import struct
+import subprocess
 import sys
 
 import numpy as np
@@ -157,7 +159,7 @@ ENCODE = """
 int main(int count, char **arguments)
 {
         static struct vocabulary v;
-        int tokens[16], n = count == 4 && !vocabulary_read(&v, arguments[1], atoi(arguments[3])) ? vocabulary_encode(&v, arguments[2], 16, tokens) : -2;
+        int tokens[TOKENS_MOST], n = count == 4 && !vocabulary_read(&v, arguments[1], atoi(arguments[3])) ? vocabulary_encode(&v, arguments[2], TOKENS_MOST, tokens) : -2;
         for (int i = 0; i < n; i++)
                 printf("%d ", tokens[i]);
         free(v.bytes);
@@ -166,21 +168,88 @@ int main(int count, char **arguments)
 """
 
 
+def encoder(folder, most):
+    """a program that prints the tokens of a text, at most so many"""
+    (folder / "encode.c").write_text(ENCODE)
+    support = ROOT / "examples" / "support"
+    run("gcc", *gallery.SANITIZE.split(), *dnncc.STRICT, f"-DTOKENS_MOST={most}", f"-I{support}", folder / "encode.c", support / "vocabulary.c", support / "file.c", "-o", folder / "encode")
+    return folder / "encode"
+
+
 def test_vocabulary(tmp_path):
     """byte pair encoding: the pair of the highest score first; bytes where a character has no token"""
-    (tmp_path / "encode.c").write_text(ENCODE)
-    support = ROOT / "examples" / "support"
-    run("gcc", *gallery.SANITIZE.split(), *dnncc.STRICT, f"-I{support}", tmp_path / "encode.c", support / "vocabulary.c", support / "file.c", "-o", tmp_path / "encode")
+    program = encoder(tmp_path, 16)
     pieces = ["<unk>", "<s>", "</s>", *(f"<0x{b:02X}>" for b in range(256)), " ", "a", "b", "c", "ab", "bc", "abc", " a", "\u00e9"]
     scores = {"ab": 1, "bc": 2, "abc": 3, " a": 0}
     data = [p.encode() for p in pieces]
     (tmp_path / "v").write_bytes(struct.pack("<i", 6) + b"".join(struct.pack("<fi", scores.get(p, -9), len(d)) + d for p, d in zip(pieces, data)))
 
     def encoded(text):
-        return [pieces[int(k)] for k in run(tmp_path / "encode", tmp_path / "v", text, str(len(pieces))).split()]
+        return [pieces[int(k)] for k in run(program, tmp_path / "v", text, str(len(pieces))).split()]
     assert encoded("a") == [" a"] and encoded("ab") == [" ", "ab"] and encoded("abc") == [" ", "abc"] and encoded("abbc") == [" ", "ab", "bc"]
     assert encoded("\u00e9c") == [" ", "\u00e9", "c"] and encoded("\u00e8") == [" ", "<0xC3>", "<0xA8>"] and encoded("") == []
-    assert dnncc.run([tmp_path / "encode", tmp_path / "v", "x" * 17, str(len(pieces))]).returncode == 1
+    assert dnncc.run([program, tmp_path / "v", "x" * 17, str(len(pieces))]).returncode == 1
+
+
+def formats():
+    """modules of test/formats that write GGUF"""
+    pytest.importorskip("gguf")
+    sys.path.insert(1, str(ROOT / "test" / "formats"))
+    return importlib.import_module("gguf_pairs"), importlib.import_module("gguf_writer")
+
+
+def save_gguf(path, vocabulary=None, **more):
+    """a random network, and its vocabulary beside it, as --info=tokens writes it; the network, and the path of the vocabulary"""
+    pairs, writer = formats()
+    network = writer.Model("llama", "F32", tokens=len(pairs.PAIRS) + 2, context=512, **more)
+    network.save(path, vocabulary=vocabulary or pairs.byte_pairs)
+    path.with_suffix(".tokens").write_text(run(dnncc.DNNCC, "--info=tokens", path))
+    return network, path.with_suffix(".tokens")
+
+
+def test_vocabulary_of_gguf(tmp_path):
+    """a text's tokens are those that the file's merges make, in their order"""
+    pairs, _ = formats()
+    network, words = save_gguf(tmp_path / "m.gguf", layers=1, width=32, heads=2, groups=1, size=16, hidden=32)
+    program = encoder(tmp_path, 512)
+    draw = random.Random(1)
+    parts = re.findall(" ?[^ ]+", pairs.TEXT)
+    texts = [pairs.TEXT, "theatcats", "\u00e9\u20ac a\u00a0\n", *("".join(draw.choices(parts, k=12)) for _ in range(40))]
+    for text in texts:
+        assert [int(k) for k in run(program, words, text, str(network.tokens)).split()] == pairs.encoded(text), text
+
+
+HEAD = "tokens 3\nbegin 1\nend 2\nspace 0\n"
+THREE = "0 normal a\n1 control b\n2 whole c\n"
+
+
+@pytest.mark.parametrize("content", [
+    "tokens 4" + HEAD[8:] + THREE, "tokens 3\n", HEAD, HEAD + THREE[:-1], HEAD + "0 normal\n" * 3, HEAD.replace("end 2", "end 3") + THREE, HEAD.replace("begin 1", "begin 2147483647") + THREE,
+    HEAD.replace("begin", "first") + THREE, HEAD + THREE.replace("\n", "\0")])
+def test_vocabulary_refuses(content, tmp_path):
+    """texts that --info=tokens does not write"""
+    program = encoder(tmp_path, 16)
+    (tmp_path / "v").write_text(HEAD + THREE)
+    assert run(program, tmp_path / "v", "ac", "3") == "0 2 "
+    (tmp_path / "v").write_text(content)
+    assert dnncc.run([program, tmp_path / "v", "a", "3"]).returncode == 2
+
+
+def test_llm_gguf(tmp_path):
+    """a file of llama.cpp's from end to end: its network, its vocabulary, a text that goes on as numpy says"""
+    pairs, _ = formats()
+    network, words = save_gguf(tmp_path / "m.gguf", layers=2, width=64, heads=2, groups=1, size=32, hidden=96)
+    build("llm", sanitize=True, options=[f"MODEL={tmp_path / 'm.gguf'}", f"NET={tmp_path / 'net'}", f"OUT={tmp_path / 'out'}"])
+    program = tmp_path / "out" / "llm"
+    texts = [*pairs.PAIRS, b"", "<\u00e9 >".encode()]
+    for text in ("the cat sat", pairs.TEXT + pairs.TEXT):       # of several pieces
+        ids = pairs.encoded(text)
+        begin = len(ids)
+        while len(ids) < begin + 30 and ids[-1] != len(pairs.PAIRS):
+            ids.append(int(network.logits(np.array(ids))[-1].argmax()))
+        told = subprocess.run([program, words, text], stdout=subprocess.PIPE, timeout=300, check=True).stdout
+        assert told.startswith(b"".join(texts[k] for k in ids)), (told, ids)
+    assert refused(program, 2, words).endswith("no token that a text begins with, so give it a text\n")
 
 
 def test_llm_refuses(llm):

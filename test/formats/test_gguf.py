@@ -17,6 +17,7 @@ import dnncc_package  # noqa: E402
 
 pytest.importorskip("gguf")
 import gguf_writer as w  # noqa: E402
+from gguf_pairs import MERGES, byte_pairs, pieces  # noqa: E402
 
 ARCHITECTURES = ["llama", "qwen2", "qwen3", "gemma", "gemma2", "gemma3"]
 FLOATS, BLOCKS = ["F32", "F16", "BF16"], ["Q4_0", "Q4_1", "Q5_0", "Q5_1", "Q8_0", "Q4_K", "Q5_K", "Q6_K"]
@@ -145,6 +146,88 @@ def spm(writer):
     writer.add_token_types([2, 3, 3] + [6] * (len(tokens) - 3))
     writer.add_bos_token_id(1)
     writer.add_eos_token_id(2)
+
+
+def tokens_of(path, vocabulary, **more):
+    """the head of --info=tokens, and (score, kind, text) of each token"""
+    w.Model("llama", "F32", layers=1, width=32, heads=2, groups=1, size=16, hidden=32, context=16, **more).save(path, vocabulary=vocabulary)
+    done = dnncc.run([dnncc.DNNCC, "--info=tokens", path])
+    assert done.returncode == 0 and done.stdout.isascii(), done.stderr
+    lines = done.stdout.splitlines()
+    rows = [line.split(" ") for line in lines[4:]]
+    texts = [re.sub(rb"\\x(..)", lambda m: bytes([int(m[1], 16)]), row[2].encode()) for row in rows]
+    return dict(line.split() for line in lines[:4]), [(float(score), kind, text) for (score, kind, _), text in zip(rows, texts)]
+
+
+def test_byte_pairs(tmp_path):
+    """tokens have their bytes, and the order of merges as scores; no pair is joined to a token that no merge makes"""
+    head, tokens = tokens_of(tmp_path / "m.gguf", byte_pairs)
+    assert head == {"tokens": "298", "begin": "-1", "end": "296", "space": "0"}
+    assert tokens[:256] == [(0, "whole", bytes([b])) for b in range(256)]
+    assert tokens[256:296] == [(-rank, "normal", a + b) for (a, b), rank in MERGES.items()]
+    assert tokens[296:] == [(0, "control", b"<|end|>"), (0, "whole", "<é >".encode())]
+
+
+def test_pieces(tmp_path):
+    """of SentencePiece: U+2581 is a blank, but not in tokens of the user's; bytes, numbers of the tokens at both ends"""
+    head, tokens = tokens_of(tmp_path / "m.gguf", pieces)
+    assert head == {"tokens": "12", "begin": "1", "end": "2", "space": "1"}
+    assert tokens == [(i / 8, kind, text) for i, (kind, text) in enumerate([
+        ("control", b"<unk>"), ("control", b"<s>"), ("control", b"</s>"), ("byte", b"\n"), ("control", b"<0xZZ>"), ("normal", b" a"), ("normal", b"b  "), ("normal", b" "),
+        ("normal", b"\\"), ("whole", "▁user".encode()), ("control", b"gone"), ("normal", b"")])]
+
+    def other(writer):
+        pieces(writer)
+        writer.add_add_space_prefix(False)
+        writer.add_add_bos_token(False)
+    assert tokens_of(tmp_path / "m.gguf", other)[0] == {"tokens": "12", "begin": "-1", "end": "2", "space": "0"}
+
+
+def odd_ends(writer):
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(["a", "b"])
+    writer.add_bos_token_id(2)
+    writer.add_eos_token_id(2 ** 32 - 1)
+
+
+def odd_lists(writer):
+    """scores and kinds are fewer than tokens, of other kinds, and no numbers"""
+    writer.add_tokenizer_model("llama")
+    writer.add_token_list(["a", "b", "c"])
+    writer.add_token_scores([float("nan"), float("inf")])
+    writer.add_array("tokenizer.ggml.token_type", ["x"])
+
+
+def odd_merges(writer):
+    """merges of no two texts, of nothing, to no token, twice; a token twice; characters that are no bytes, or cut"""
+    writer.add_tokenizer_model("gpt2")
+    writer.add_token_list([b"a", b"b", b"ab", b"ab", "\u2581".encode(), b"\xc3", b"a\xff"])
+    writer.add_token_merges(["ab", " ", "", "a ", "a b", "a b", "b a", "a b b"])
+
+
+@pytest.mark.parametrize("vocabulary,want", [
+    (odd_ends, [(0, "normal", b"a"), (0, "normal", b"b")]), (odd_lists, [(0, "normal", b"a"), (0, "normal", b"b"), (0, "normal", b"c")]),
+    (odd_merges, [(-3, "normal", b"a"), (0, "whole", b"b"), (0, "whole", b"ab"), (-4, "normal", b"ab"), (0, "whole", "\u2581".encode()), (0, "whole", b"\xc3"), (0, "whole", b"a\xff")])])
+def test_odd_vocabularies(vocabulary, want, tmp_path):
+    head, tokens = tokens_of(tmp_path / "m.gguf", vocabulary)
+    assert tokens == want and head["begin"] == head["end"] == "-1"
+
+
+def bert(writer):
+    writer.add_tokenizer_model("bert")
+    writer.add_token_list(["a"])
+
+
+def no_list(writer):
+    writer.add_tokenizer_model("llama")
+    writer.add_array("tokenizer.ggml.tokens", [1, 2])
+
+
+@pytest.mark.parametrize("vocabulary", [None, bert, no_list])
+def test_no_vocabulary(vocabulary, tmp_path):
+    w.Model("llama", "F32", layers=1).save(tmp_path / "m.gguf", vocabulary=vocabulary)
+    done = dnncc.run([dnncc.DNNCC, "--info=tokens", tmp_path / "m.gguf"])
+    assert done.returncode == 4 and done.stdout == "" and "no vocabulary" in done.stderr, done.stderr
 
 
 # ---- what is wrong ----

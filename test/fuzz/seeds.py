@@ -36,6 +36,7 @@ def printed(dnncc, form, path):
 def write_language_models(folder):
     sys.path.insert(0, str(MODELS.parents[1] / "formats"))
     try:
+        import gguf_pairs
         import gguf_writer
     except ImportError:
         return
@@ -43,6 +44,9 @@ def write_language_models(folder):
         for kind, width in (("F32", 8), ("Q4_0,Q8_0", 32), ("BF16", 8), ("Q4_1,Q5_0", 32)):
             model = gguf_writer.Model(architecture, kind, layers=1, width=width, heads=2, groups=1, size=width // 2, hidden=width, tokens=8, context=16, window=4, tied=True)
             model.save(folder / f"{architecture}.{kind}")
+    model = gguf_writer.Model(layers=1, width=8, heads=2, groups=1, size=4, hidden=8, tokens=8, context=16, tied=True)
+    model.save(folder / "pairs", vocabulary=gguf_pairs.byte_pairs)
+    model.save(folder / "pieces", vocabulary=gguf_pairs.pieces)
 
 
 def write_networks(folder):
