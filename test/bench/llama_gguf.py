@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""llama_gguf.py [--layers=N] [--width=N] [--target=NAME] [--rounds=N] [TYPE..]: a step of a language model in GGUF (types of tensors: Q4_0, Q4_K, ..) beside
-the same network in ONNX by MatMulNBits (llama_model.py), behind 512 tokens, in one process and in turn.
+"""llama_gguf.py [--layers=N] [--width=N] [--target=NAME] [--rounds=N] [--peer=PYTHON] [TYPE..]: a step of a language model in GGUF (types of tensors: F32, Q4_0, Q4_K, ..) beside
+the same network in ONNX by MatMulNBits (llama_model.py), behind 512 tokens, in one process and in turn; beside llama.cpp on the same files, by a Python that has
+llama-cpp-python and gguf (llama_peer.py).
 
 A type whose blocks are wider than a row's width has Q5_0 there, as llama.cpp's own conversion has. Prints the medians of the processor's times in milliseconds,
 how many times as long each takes as MatMulNBits, and the bytes of constants."""
 import argparse
 import pathlib
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
@@ -35,9 +37,15 @@ def save(path, kind, options):
     writer.add_layer_norm_rms_eps(1e-6)
     writer.add_rope_dimension_count(shape.SIZE)
     writer.add_rope_freq_base(1e6)
+    writer.add_feed_forward_length(shape.HIDDEN)
+    writer.add_vocab_size(shape.TOKENS)
+    writer.add_tokenizer_model("no_vocab")
 
     def blocks(name, rows, columns):
         own = gguf.GGMLQuantizationType[kind]
+        if kind == "F32":
+            writer.add_tensor(name, rng.standard_normal((rows, columns), np.float32) * np.float32(columns ** -0.5))
+            return
         own = own if columns % gguf.GGML_QUANT_SIZES[own][0] == 0 else gguf.GGMLQuantizationType.Q5_0
         writer.add_tensor(name, gguf_writer.random_blocks(rng, own, rows, columns), raw_dtype=own)
 
@@ -75,12 +83,27 @@ class Step:
         return time.process_time() - begin
 
 
+class Peer:
+    """llama.cpp's step on the file, behind AT tokens"""
+    constants = 0
+
+    def __init__(self, path, options):
+        self.process = subprocess.Popen([options.peer, ROOT / "test" / "bench" / "llama_peer.py", path, "1"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert self.process.stdout.readline() == "ready\n"
+
+    def timed(self):
+        self.process.stdin.write(f"{AT} 1\n")
+        self.process.stdin.flush()
+        return float(self.process.stdout.readline().split()[0])
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("types", nargs="*", default=["Q4_0", "Q4_K"])
     for name, preset in ("layers", shape.LAYERS), ("width", shape.WIDTH), ("rounds", 31):
         parser.add_argument(f"--{name}", type=int, default=preset)
     parser.add_argument("--target", default="native")
+    parser.add_argument("--peer")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         onnx = pathlib.Path(folder) / "m.onnx"
@@ -90,6 +113,8 @@ def main():
             path = pathlib.Path(folder) / f"{kind}.gguf"
             save(path, kind, options)
             steps[kind], sizes[kind] = Step(path, False, {"past.*": "present.*"}, {}, options), path.stat().st_size
+            if options.peer:
+                steps[f"llama.cpp, {kind}"], sizes[f"llama.cpp, {kind}"] = Peer(path, options), path.stat().st_size
         times = {name: [] for name in steps}
         for round_ in range(options.rounds + 2):
             for name, step in steps.items():

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""llama_peer.py LAYERS THREADS: llama.cpp on a model of llama.py's shape, for llama.py, which starts it by a Python that has llama-cpp-python and gguf.
+"""llama_peer.py LAYERS|FILE THREADS: llama.cpp on a model of llama.py's shape, or on one in a file, for llama.py and llama_gguf.py, which start it by a Python that
+has llama-cpp-python and gguf.
 
-Weights are random, in Q4_0. Each line `POSITION TOKENS` of standard input is answered by the processor's and the wall's seconds for so many tokens from
+Weights of llama.py's are random, in Q4_0. Each line `POSITION TOKENS` of standard input is answered by the processor's and the wall's seconds for so many tokens from
 that position on. Weights are not moved into forms of AMX, which crash in some virtual machines."""
 import pathlib
 import sys
@@ -87,10 +88,11 @@ class Model:
         return self.decode(position, count)
 
 
-def main(layers, threads):
+def main(model, threads):
     with tempfile.TemporaryDirectory() as folder:
-        path = pathlib.Path(folder) / "model.gguf"
-        save(path, layers)
+        path = pathlib.Path(folder) / "model.gguf" if model.isdigit() else model
+        if model.isdigit():
+            save(path, int(model))
         model = Model(path, threads)
         print("ready", flush=True)
         for line in sys.stdin:
@@ -98,4 +100,4 @@ def main(layers, threads):
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(sys.argv[1], int(sys.argv[2]))
