@@ -14,14 +14,24 @@
 #include "front/compose/compose_softmax.h"
 #include "ir/adjoint/formula_text.h"
 
-/* Labels of classes are integers, whose dimensions are those of the output without its classes;
- * others are floats like the output, and the loss of an element is a formula over them. */
-struct loss_row { const char *name, *formula, *label; };
+/* A kind of loss. Labels of classes are integers, whose dimensions are those of the output without
+ * its classes; others are floats like the output, and the loss of an element is a formula over
+ * them. */
+struct loss_row {
+        const char *name, *formula;     /* NULL: the labels are classes. */
+        struct value *(*build)(struct compose *c, struct value *x, const struct compose_loss *loss);
+};
+static struct value *cross_entropy(struct compose *c, struct value *x,
+                                   const struct compose_loss *loss)
+{
+        return compose_cross_entropy_loss(c, x, loss, NULL);
+}
+
 static const struct loss_row rows[] = {
-        { "cross_entropy", NULL, "labels" },
-        { "likelihood", NULL, "labels" },
-        { "mse", "(x - y) * (x - y)", "labels" },
-        { "binary_cross_entropy", "softplus(x) - x * y", "labels" },
+        { "cross_entropy", NULL, cross_entropy },
+        { "likelihood", NULL, compose_likelihood_loss },
+        { "mse", "(x - y) * (x - y)", NULL },
+        { "binary_cross_entropy", "softplus(x) - x * y", NULL },
 };
 enum { ROWS = sizeof rows / sizeof *rows };
 
@@ -104,7 +114,7 @@ static bool read_output(struct reader *r, const char *rest)
 {
         const char *comma = strrchr(rest, ',');
         int output = find_output(r->f, rest, strlen(rest));
-        r->labels = r->row->label;
+        r->labels = "labels";
         if (output < 0 && comma) {
                 output = find_output(r->f, rest, (size_t)(comma - rest));
                 r->labels = comma + 1;
@@ -136,39 +146,22 @@ static struct value *variable(void *context, const char *name, size_t length)
         return length == 1 && *name == 'x' ? o->x : o->y;
 }
 
-static struct value *build_mean(struct builder *b, struct value *x)
+static struct value *mean_of_formula(struct reader *r, struct compose *c)
 {
         int64_t axes[RANK_MAX];
-        const struct type *t = x ? x->type : NULL;
-        for (int d = 0; t && d < t->rank; d++)
-                axes[d] = d;
-        struct value *sum = x ? build_reduce(b, REDUCE_sum, x, axes, t->rank) : NULL;
-        struct value *count = sum ? build_like(b, sum, 1) : NULL;
-        for (int d = 0; count && d < t->rank; d++)
-                count = build_binary(b, OP_mul, count,
-                                     build_cast(b, build_extent(b, x, d), t->element));
-        return build_binary(b, OP_div, sum, count);
-}
-
-static struct value *mean_of_formula(const struct reader *r, struct builder *b)
-{
-        struct operands o = { r->x, function_add_input(r->f, r->labels, r->x->type) };
-        const struct formula formula = { b, r->x, variable, &o };
-        return build_mean(b, formula_build(&formula, r->row->formula));
+        struct value *y = function_add_input(r->f, r->labels, r->x->type);
+        struct operands o = { compose_wide(c, r->x), compose_wide(c, y) };
+        const struct formula formula = { c->b, o.x, variable, &o };
+        const int count = compose_axes_from(0, value_rank(r->x), axes);
+        struct value *mean = compose_mean(c, formula_build(&formula, r->row->formula), axes, count);
+        return compose_cast(c, mean, value_element(r->x));
 }
 
 /* ---- losses of classes ---- */
 
-static void report(void *caller, enum exit_code code, const char *text)
-{
-        struct reader *r = caller;
-        (void)code;
-        usage(r, text);
-}
-
 /* Returns the loss of x with the classes along axis 1, as ONNX has them. A class below 0 does not
  * count. */
-static struct value *loss_of_classes(struct reader *r, struct builder *b)
+static struct value *loss_of_classes(struct reader *r, struct compose *c)
 {
         const struct type *t = r->x->type;
         int64_t perm[RANK_MAX], count = 0;
@@ -190,27 +183,28 @@ static struct value *loss_of_classes(struct reader *r, struct builder *b)
         perm[1] = r->axis;
         struct value *y = function_add_input(
                 r->f, r->labels, type_tensor(r->f->module, E_I64, (int)count, dims));
-        struct builder own;
-        struct compose c;
-        compose_begin(&c, &own, r->f->module, r->arena, &r->run->context, report, r);
-        own.region = b->region;
-        own.before = b->before;
-        struct value *x = build_transpose(&own, r->x, perm);
-        struct value *counts = build_binary(&own, OP_ge, y, build_like(&own, y, 0));
+        struct value *x = compose_transpose(c, r->x, perm);
+        struct value *counts = build_binary(c->b, OP_ge, y, build_like(c->b, y, 0));
         const struct compose_loss loss = {
-                .target = build_select(&own, counts, y, build_like(&own, y, -1)),
+                .target = build_select(c->b, counts, y, build_like(c->b, y, -1)),
                 .reduction = LOSS_MEAN,
                 .ignores = true,
                 .ignore_index = -1,
         };
-        return r->row == &rows[0] ? compose_cross_entropy_loss(&c, x, &loss, NULL)
-                                  : compose_likelihood_loss(&c, x, &loss);
+        return r->row->build(c, x, &loss);
+}
+
+static void report(void *caller, enum exit_code code, const char *text)
+{
+        struct reader *r = caller;
+        diag_error(&r->run->diag, code, "--loss=%s: %s", text_argument(r->arena, r->text), text);
 }
 
 bool loss_find(struct run *run, struct function *f, struct training_loss *loss)
 {
         struct reader r = { .run = run, .arena = run->arena, .f = f, .text = run->options.loss };
-        struct builder b = builder_before(f->body.last, &run->diag);
+        struct builder b;
+        struct compose c;
         loss->output = find_output(f, r.text, strlen(r.text));
         loss->name = r.text;
         if (loss->output >= 0) {
@@ -224,7 +218,10 @@ bool loss_find(struct run *run, struct function *f, struct training_loss *loss)
         const char *rest = read_kind(&r);
         if (!rest || !read_output(&r, rest))
                 return false;
+        compose_begin(&c, &b, f->module, run->arena, &run->context, report, &r);
+        b.region = &f->body;
+        b.before = f->body.last;
         loss->name = "loss";
-        loss->value = r.row->formula ? mean_of_formula(&r, &b) : loss_of_classes(&r, &b);
+        loss->value = r.row->formula ? mean_of_formula(&r, &c) : loss_of_classes(&r, &c);
         return loss->value != NULL;
 }

@@ -166,10 +166,9 @@ static bool is_weight(const struct training *t, const struct value *v)
         return false;
 }
 
-static void add_weight(struct training *t, const char *name, struct value *v,
-                       const struct value *loss)
+static void add_weight(struct training *t, const char *name, struct value *v)
 {
-        if (is_weight(t, v) || !gradient_reaches(t->arena, loss, v))
+        if (is_weight(t, v) || !gradient_reaches(t->arena, t->loss.value, v))
                 return;
         ARENA_GROW(t->arena, t->weights, t->weight_count);
         t->weights[t->weight_count++] = (struct trained){ .value = v, .own.name = name };
@@ -189,7 +188,7 @@ static void find_weight(struct training *t, const char *name, struct value *v, b
                         used[i] = frozen = true;
         }
         if (!frozen)
-                add_weight(t, name, v, t->loss.value);
+                add_weight(t, name, v);
 }
 
 static bool find_weights(struct training *t)
@@ -394,39 +393,46 @@ static struct value *sum_of_squares(struct builder *b, struct value *x)
         int64_t axes[RANK_MAX];
         for (int d = 0; d < x->type->rank; d++)
                 axes[d] = d;
-        x = build_cast(b, build_reduce(b, REDUCE_sum, build_binary(b, OP_mul, x, x), axes,
-                                       x->type->rank), E_F64);
-        return x;
+        x = build_reduce(b, REDUCE_sum, build_binary(b, OP_mul, x, x), axes, x->type->rank);
+        return build_cast(b, x, E_F64);
 }
 
-/* Clips the gradients: each element to -bound..bound, or all of them times bound / norm where the
- * norm, with 1e-6 for a divisor that is not 0, is larger (as torch.nn.utils has it). */
+/* Returns g between -bound and bound. */
+static struct value *clip_value(struct builder *b, struct value *g, double bound)
+{
+        g = build_binary(b, OP_max, g, build_like(b, g, -bound));
+        return g ? build_binary(b, OP_min, g, build_like(b, g, bound)) : NULL;
+}
+
+/* Returns what gradients of a norm above the bound are multiplied by, else 1, an f64: bound / norm,
+ * with 1e-6 for a divisor that is not 0 (as torch.nn.utils has it). */
+static struct value *factor_of_norm(struct builder *b, struct value *const *gradients, int count,
+                                    double bound)
+{
+        struct value *norm = build_scalar(b, E_F64, 0), *one = build_scalar(b, E_F64, 1);
+        for (int i = 0; i < count; i++)
+                norm = build_binary(b, OP_add, norm, sum_of_squares(b, gradients[i]));
+        norm = build_unary(b, OP_sqrt, norm);
+        norm = build_binary(b, OP_add, norm, build_scalar(b, E_F64, 1e-6));
+        struct value *factor = build_binary(b, OP_div, build_scalar(b, E_F64, bound), norm);
+        return build_select(b, build_binary(b, OP_gt, factor, one), one, factor);
+}
+
 static bool clip(struct making *k, struct value **gradients, int count)
 {
         struct builder *b = &k->b;
         const double bound = k->t->bound;
-        struct value *norm = build_scalar(b, E_F64, 0), *one = build_scalar(b, E_F64, 1);
-        for (int i = 0; i < count && k->t->clip == CLIP_NORM; i++)
-                norm = build_binary(b, OP_add, norm, sum_of_squares(b, gradients[i]));
-        norm = build_unary(b, OP_sqrt, norm);
-        norm = build_binary(b, OP_add, norm, build_scalar(b, E_F64, 1e-6));
-        norm = build_binary(b, OP_div, build_scalar(b, E_F64, bound), norm);
-        norm = build_select(b, build_binary(b, OP_gt, norm, one), one, norm);
-        for (int i = 0; i < count && norm; i++) {
+        const bool by_norm = k->t->clip == CLIP_NORM;
+        struct value *factor = by_norm ? factor_of_norm(b, gradients, count, bound) : NULL;
+        for (int i = 0; i < count; i++) {
                 struct value *g = gradients[i];
-                if (k->t->clip == CLIP_VALUE)
-                        g = build_binary(b, OP_min,
-                                         build_binary(b, OP_max, g, build_like(b, g, -bound)),
-                                         build_like(b, g, bound));
-                else
-                        g = build_binary(b, OP_mul, g,
-                                         build_broadcast(b,
-                                                         build_cast(b, norm, g->type->element),
-                                                         g->type, NULL));
-                if (!(gradients[i] = g))
+                struct value *own = build_cast(b, factor, g->type->element);
+                own = own ? build_broadcast(b, own, g->type, NULL) : NULL;
+                gradients[i] = by_norm ? build_binary(b, OP_mul, g, own) : clip_value(b, g, bound);
+                if (!gradients[i])
                         return false;
         }
-        return norm != NULL;
+        return true;
 }
 
 static bool make_train(struct training *t)

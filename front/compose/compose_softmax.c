@@ -91,14 +91,14 @@ static struct value *likelihood_loss(struct compose *c, struct value *log_probab
         dim_t kept[RANK_MAX];
 
         for (int d = 0; d < t->rank; d++) {
-                kept[d] = dim_of(d == 1 ? 1 : type_extent(t, d));
+                kept[d] = d == 1 ? dim_of(1) : t->dims[d];
                 if (d != 1 && !dim_equal(target_type->dims[d - (d > 1)], t->dims[d])) {
                         compose_invalid(c, "target is %s for an operand %s",
                                         compose_text(c, target_type), compose_text(c, t));
                         return NULL;
                 }
         }
-        if (weight && (value_rank(weight) != 1 || !dim_is(t->dims[1], value_extent(weight, 0)) ||
+        if (weight && (value_rank(weight) != 1 || !dim_equal(t->dims[1], weight->type->dims[0]) ||
                        value_element(weight) != e)) {
                 compose_invalid(c, "weight is %s for an operand %s", compose_text(c, weight->type),
                                 compose_text(c, t));
@@ -147,20 +147,17 @@ struct value *compose_likelihood_loss(struct compose *c, struct value *x,
 struct value *compose_cross_entropy_loss(struct compose *c, struct value *x,
                                          const struct compose_loss *loss, struct value **logarithms)
 {
-        const int64_t last[1] = { 2 }, classes_last[3] = { 0, 2, 1 };
-        dim_t flat[3] = { dim_of(0), dim_of(0), dim_of(1) };
+        int64_t classes_last[RANK_MAX], back[RANK_MAX];
+        const int rank = value_rank(x);
+        const int64_t last[1] = { rank - 1 };
         enum element e = value_element(x);
 
-        x = compose_wide(c, x);
-        if (!x)
-                return NULL;
-        const struct type *t = x->type;
-        for (int d = 0; d < t->rank; d++)
-                flat[compose_min(d, 2)] =
-                        dim_of(d < 2 ? type_extent(t, d) : dim_extent(flat[2]) * type_extent(t, d));
-        x = compose_transpose(c, compose_reshape(c, x, 3, flat), classes_last);
-        x = compose_softmax(c, x, last, 1, true);
-        x = compose_reshape(c, compose_transpose(c, x, classes_last), t->rank, t->dims);
+        for (int d = 0; d < rank; d++) {
+                classes_last[d] = d == rank - 1 ? 1 : d + (d > 0);
+                back[classes_last[d]] = d;
+        }
+        x = compose_transpose(c, compose_wide(c, x), classes_last);
+        x = compose_transpose(c, compose_softmax(c, x, last, 1, true), back);
         if (!x || (logarithms && !(*logarithms = compose_cast(c, x, e))))
                 return NULL;
         return compose_cast(c, likelihood_loss(c, x, e, loss), e);

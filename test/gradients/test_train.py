@@ -193,6 +193,67 @@ def test_losses(tmp_path, monkeypatch, reference, option, labels):
     np.testing.assert_allclose(logits, want_logits, rtol=1e-3, atol=1e-3)
 
 
+def opened(path):
+    """the number of samples is a run's, at most 8; the loss is one of ONNX's operators"""
+    m = onnx.load(save_logits(path))
+    del m.graph.node[4:], m.graph.output[1]
+    m.graph.node.append(node("SoftmaxCrossEntropyLoss", ["logits", "y"], ["loss"], ignore_index=-1))
+    m.graph.input.append(helper.make_tensor_value_info("y", TensorProto.INT64, ("N",)))
+    m.graph.output.append(helper.make_tensor_value_info("loss", F, ()))
+    for port in (m.graph.input[0], m.graph.output[0]):
+        port.type.tensor_type.shape.dim[0].dim_param = "N"
+    onnx.save(m, path)
+    return path
+
+
+def opened_logits(path):
+    m = onnx.load(opened(path))
+    del m.graph.node[-1], m.graph.input[1], m.graph.output[1]
+    onnx.save(m, path)
+    return path
+
+
+OPENED = [("loss", opened, CLASSES, cross_entropy), ("cross_entropy:logits", opened_logits, CLASSES, cross_entropy), ("mse:logits", opened_logits, LABELS, mse),
+          ("binary_cross_entropy:logits", opened_logits, LABELS, binary_cross_entropy)]
+
+
+@pytest.mark.parametrize("option, model, labels, reference", OPENED, ids=[option for option, *_ in OPENED])
+def test_samples_of_a_run(tmp_path, monkeypatch, option, model, labels, reference):
+    monkeypatch.setattr(sys.modules[__name__], "MAIN", MAIN.replace("x, labels,", "x, labels, 6,").replace("x, logits)", "x, 6, logits)"))
+    losses, logits = trained(tmp_path, ["--train=momentum,lr=0.01", f"--loss={option}", "--dim=N=1..8"], labels=labels, model=model)
+    want, want_logits = expected("momentum", reference)
+    np.testing.assert_allclose(losses, want, rtol=1e-4)
+    np.testing.assert_allclose(logits, want_logits, rtol=1e-3, atol=1e-3)
+
+
+HALF = """#include "model.h"
+#include <stdio.h>
+MODEL_STATE_DEFINE(state);
+static unsigned char workspace[MODEL_WORKSPACE_SIZE + 1] __attribute__((aligned(64)));
+static uint16_t x[70000], labels[70000], loss[1];
+int main(void)
+{
+        for (int i = 0; i < 70000; i++)
+                x[i] = 0x3c00;
+        if (model_init_run(workspace, &state) || model_train_run(workspace, &state, x, labels, loss))
+                return 1;
+        return printf("%x\\n", loss[0]) < 0;
+}
+"""
+
+
+def test_mean_of_many_halves(tmp_path):
+    """the number of elements, and their sum, are no numbers of f16"""
+    half = TensorProto.FLOAT16
+    graph = helper.make_graph([node("Mul", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", half, (70000,))],
+                              [helper.make_tensor_value_info("y", half, (70000,))], [numpy_helper.from_array(np.array([2], np.float16), "w")])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), tmp_path / "m.onnx")
+    dnncc.compile_model(tmp_path / "m.onnx", tmp_path, ["--train=sgd,lr=0.01", "--loss=mse:y"])
+    (tmp_path / "main.c").write_text(HALF)
+    subprocess.run([dnncc.CC, *dnncc.STRICT, "-O1", tmp_path / "model.c", tmp_path / "main.c", "-o", tmp_path / "program"], check=True)
+    assert subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout == "4400\n"        # 4
+
+
 # ---- what is updated, and by how much at most ----
 
 @pytest.mark.parametrize("options, frozen", [(["--freeze=w1"], ["w1"]), (["--freeze=w*"], ["w1", "w2"]), (["--freeze=b1", "--freeze=w2"], ["b1", "w2"])])
