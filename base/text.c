@@ -299,16 +299,75 @@ static const char *const reserved[] = {
         "rand",
 };
 
-static bool is_reserved(const char *text)
+/* These are further functions of the headers that generated code includes, and of those that they
+ * include (immintrin.h: stdlib.h). No name that is made is one of them; text may have them. */
+static const char *const of_headers[] = {
+        "a64l", "acos", "acosf", "acosh", "acoshf", "acoshl", "acosl", "alloca", "arc4random",
+        "asctime", "asin", "asinf", "asinh", "asinhf", "asinhl", "asinl", "atan", "atan2",
+        "atan2f", "atan2l", "atanf", "atanh", "atanhf", "atanhl", "atanl", "atexit", "atof",
+        "atol", "atoll", "bcmp", "bcopy", "bsearch", "bzero", "calloc", "cbrt", "cbrtf", "cbrtl",
+        "ceilf", "ceill", "clearenv", "clearerr", "clock", "copysign", "copysignf", "copysignl",
+        "cosf", "cosh", "coshf", "coshl", "cosl", "ctermid", "ctime", "difftime", "dprintf",
+        "drand48", "drem", "dremf", "dreml", "dysize", "ecvt", "erand48", "erfc", "erfcf",
+        "erfcl", "erff", "erfl", "exp2", "exp2f", "exp2l", "expf", "expl", "expm1", "expm1f",
+        "expm1l", "fabs", "fabsf", "fabsl", "fclose", "fcvt", "fdim", "fdimf", "fdiml", "fdopen",
+        "feof", "ferror", "fflush", "ffs", "ffsl", "ffsll", "fgetc", "fgetpos", "fgets", "fileno",
+        "finite", "finitef", "finitel", "flockfile", "floorf", "floorl", "fmaf", "fmal", "fmaxf",
+        "fmaxl", "fmemopen", "fminf", "fminl", "fmod", "fmodf", "fmodl", "fopen", "fprintf",
+        "fputc", "fputs", "fread", "freopen", "frexp", "frexpf", "frexpl", "fscanf", "fseek",
+        "fseeko", "fsetpos", "ftell", "ftello", "ftrylockfile", "funlockfile", "fwrite", "gammaf",
+        "gammal", "gcvt", "getc", "getchar", "getdelim", "getenv", "getline", "getloadavg",
+        "getsubopt", "getw", "gmtime", "hypot", "hypotf", "hypotl", "ilogb", "ilogbf", "ilogbl",
+        "initstate", "isinf", "isinff", "isinfl", "isnan", "isnanf", "isnanl", "j0f", "j0l",
+        "j1f", "j1l", "jnf", "jnl", "jrand48", "l64a", "lcong48", "ldexp", "ldexpf", "ldexpl",
+        "lgamma", "lgammaf", "lgammal", "llabs", "lldiv", "llrint", "llrintf", "llrintl",
+        "llround", "llroundf", "llroundl", "localtime", "log10", "log10f", "log10l", "log1p",
+        "log1pf", "log1pl", "log2", "log2f", "log2l", "logb", "logbf", "logbl", "logf", "logl",
+        "lrand48", "lrint", "lrintf", "lrintl", "lround", "lroundf", "lroundl", "mblen",
+        "mbstowcs", "mbtowc", "memccpy", "memchr", "mkdtemp", "mkstemp", "mkstemps", "mktemp",
+        "mktime", "modf", "modff", "modfl", "mrand48", "nan", "nanf", "nanl", "nanosleep",
+        "nearbyint", "nearbyintf", "nearbyintl", "nextafter", "nextafterf", "nextafterl",
+        "nexttoward", "nexttowardf", "nexttowardl", "nrand48", "pclose", "perror", "popen",
+        "powf", "powl", "pselect", "putc", "putchar", "putenv", "puts", "putw", "qecvt", "qfcvt",
+        "qgcvt", "qsort", "random", "realloc", "reallocarray", "realpath", "remainder",
+        "remainderf", "remainderl", "remove", "remquo", "remquof", "remquol", "rename",
+        "renameat", "rewind", "rindex", "rint", "rintf", "rintl", "roundf", "roundl", "rpmatch",
+        "scalb", "scalbf", "scalbl", "scalbln", "scalblnf", "scalblnl", "scalbn", "scalbnf",
+        "scalbnl", "scanf", "seed48", "select", "setbuf", "setbuffer", "setenv", "setlinebuf",
+        "setstate", "setvbuf", "significand", "significandf", "significandl", "sinf", "sinh",
+        "sinhf", "sinhl", "sinl", "snprintf", "sprintf", "sqrtf", "sqrtl", "srand", "srand48",
+        "srandom", "sscanf", "stpcpy", "stpncpy", "strcasecmp", "strcat", "strchr", "strcmp",
+        "strcoll", "strcspn", "strdup", "strerror", "strftime", "strncasecmp", "strncat",
+        "strncmp", "strncpy", "strndup", "strnlen", "strpbrk", "strrchr", "strsep", "strsignal",
+        "strspn", "strstr", "strtod", "strtof", "strtok", "strtol", "strtold", "strtoll",
+        "strtoq", "strtoul", "strtoull", "strtouq", "strxfrm", "system", "tanf", "tanhf", "tanhl",
+        "tanl", "tempnam", "tgamma", "tgammaf", "tgammal", "timegm", "timelocal", "tmpfile",
+        "tmpnam", "truncf", "truncl", "tzset", "ungetc", "unsetenv", "valloc", "vdprintf",
+        "vfprintf", "vfscanf", "vprintf", "vscanf", "vsnprintf", "vsprintf", "vsscanf",
+        "wcstombs", "wctomb", "y0f", "y0l", "y1f", "y1l", "ynf", "ynl",
+};
+
+static bool is_among(const char *const *words, size_t count, const char *text)
 {
         const int first = text[0] | 32, second = text[1] | 32;  /* Nearly all of the names that are
-                                                                 * no reserved words end here. */
-        for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++)
-                if ((reserved[i][0] | 32) == first && (reserved[i][1] | 32) == second &&
-                    !strcasecmp(reserved[i], text))
+                                                                 * no such words end here. */
+        for (size_t i = 0; i < count; i++)
+                if ((words[i][0] | 32) == first && (words[i][1] | 32) == second &&
+                    !strcasecmp(words[i], text))
                         return true;
-        return !strcmp(text, "I");      /* It is a macro of complex.h; i is everyone's loop
-                                         * variable. */
+        return false;
+}
+
+/* I is a macro of complex.h; i is everyone's loop variable. */
+static bool is_reserved(const char *text)
+{
+        return !strcmp(text, "I") || is_among(reserved, sizeof reserved / sizeof *reserved, text);
+}
+
+static bool is_free(const char *text)
+{
+        return !is_reserved(text) &&
+               !is_among(of_headers, sizeof of_headers / sizeof *of_headers, text);
 }
 
 bool text_is_identifier(const char *text)
@@ -396,7 +455,7 @@ char *text_identifier(struct names *names, const char *bytes, size_t length, con
                 memcpy(stem, fallback, n + 1);
         }
         memcpy(tried, stem, n + 1);
-        if (!is_reserved(tried) && names_reserve(names, tried))
+        if (is_free(tried) && names_reserve(names, tried))
                 return arena_string(names->arena, tried);
         for (size_t digits = 1, beyond = 10;;) {        /* Numbers of so many digits are below
                                                          * `beyond`. */

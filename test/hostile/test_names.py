@@ -234,3 +234,17 @@ def test_90_failure_keeps_what_was_there(tmp_path):
     kept = {n: (tmp_path / n).read_bytes() for n in ("out.c", "out.h")}
     refused(tmp_path, model([node("Nope", ["x"], ["y"])]), codes=(4,))
     assert kept == {n: (tmp_path / n).read_bytes() for n in kept}
+
+
+LIBRARY = ["select", "random", "remove", "rename", "remainder", "sinh", "acosh", "atan2", "puts", "system", "getenv", "Clock", "nan", "rint", "y0f", "realpath"]
+
+
+@pytest.mark.parametrize("options, flags", [([], []), (["--target=x86-64-v3"], ["-march=x86-64-v3"])])
+def test_functions_of_the_c_library(tmp_path, options, flags):
+    """kernels are no functions of the headers that vectors and helpers include, POSIX's and GNU's among them"""
+    nodes = [node("MatMul" if i % 2 else "Softmax", ["x" if i == 0 else f"t{i - 1}", "w"][:1 + i % 2], [f"t{i}"], name) for i, name in enumerate(LIBRARY)]
+    m = model(nodes, [value("x", (3, 3))], [value(f"t{len(nodes) - 1}", (3, 3))], [constant("w", np.eye(3) + 1)])
+    accepted(tmp_path, m, *options)
+    done = subprocess.run(["gcc", "-std=gnu11", "-Wall", "-Wextra", "-Werror", *flags, "-include", "stdlib.h", "-include", "math.h", "-include", "stdio.h", "-c",
+                           tmp_path / "out.c", "-o", tmp_path / "out.o"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
