@@ -142,3 +142,10 @@ def read_wav(path):
     """what a program reads that takes 16 bits for numbers from -1 to 1"""
     with wave.open(str(path)) as file:
         return np.frombuffer(file.readframes(file.getnframes()), "<i2").astype(np.float32) / 32768
+
+
+def refused(program, code, *arguments):
+    """one line on standard error, nothing else"""
+    done = dnncc.run([program, *arguments])
+    assert done.returncode == code and done.stdout == "" and done.stderr.count("\n") == 1, (done.returncode, done.stdout, done.stderr)
+    return done.stderr
