@@ -288,6 +288,15 @@ const struct target *fixed_target(const struct run *run)
         return NULL;
 }
 
+const struct target *device_target(const struct run *run)
+{
+        for (int i = 0; i < run->target_count; i++)
+                if (target_engine(run->targets[i])->fixed ||
+                    target_engine(run->targets[i])->launches)
+                        return run->targets[i];
+        return NULL;
+}
+
 /* Returns a target whose code is for extents that are numbers or, where `counted`, that its host
  * knows before anything runs on the device; or NULL. */
 static const struct target *target_without_extents(const struct run *run, bool counted)

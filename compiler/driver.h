@@ -112,6 +112,8 @@ void entry_numbers(const struct function *f, struct loop_buffer *const *ports, i
 /* Returns the first target whose code is for one entry of numbers without state (struct engine);
  * NULL: there is none. */
 const struct target *fixed_target(const struct run *run);
+/* Returns a target that is no processor, the same or one that kernels are launched on, or NULL. */
+const struct target *device_target(const struct run *run);
 /* Makes outputs that are the next value of state such numbers as --quantize-port makes of the
  * state. */
 bool state_ports(struct run *run, struct quantized_ports *ports);

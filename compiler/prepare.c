@@ -118,15 +118,13 @@ static bool set_step(struct run *run)
                            INT32_MAX / 4, text_argument(run->arena, text));
                 return false;
         }
-        for (int i = 0; i < run->target_count; i++) {
-                if (target_engine(run->targets[i])->fixed ||
-                    target_engine(run->targets[i])->launches) {
-                        diag_error(&run->diag, EXIT_USAGE,
-                                   "--step wants a target of a processor, as --target=generic: "
-                                   "%s does a run at once",
-                                   run->targets[i]->name);
-                        return false;
-                }
+        const struct target *device = device_target(run);
+        if (device) {
+                diag_error(&run->diag, EXIT_USAGE,
+                           "--step wants a target of a processor, as --target=generic: %s does a "
+                           "run at once",
+                           device->name);
+                return false;
         }
         run->context.step = work;
         return true;
@@ -167,15 +165,12 @@ static bool set_libraries(struct run *run)
                            shown);
                 return false;
         }
-        for (int i = 0; i < run->target_count; i++)
-                if (target_engine(run->targets[i])->launches ||
-                    target_engine(run->targets[i])->fixed) {
-                        diag_error(&run->diag, EXIT_UNSUPPORTED,
-                                   "--libraries=%s is for processors: it has nothing for %s", shown,
-                                   run->targets[i]->name);
-                        return false;
-                }
-        return true;
+        const struct target *device = device_target(run);
+        if (device)
+                diag_error(&run->diag, EXIT_UNSUPPORTED,
+                           "--libraries=%s is for processors: it has nothing for %s", shown,
+                           device->name);
+        return !device;
 }
 
 bool prepare_context(struct run *run)

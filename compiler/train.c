@@ -527,6 +527,13 @@ bool train_build(struct run *run)
                 return true;
         if (!m)
                 return usage(&t, "--train", "it works on Tensor IR, and this is Loop IR");
+        const struct target *device = device_target(run);
+        if (device) {
+                diag_error(&run->diag, EXIT_UNSUPPORTED,
+                           "--train makes code for processors: it has nothing for %s",
+                           device->name);
+                return false;
+        }
         t.f = module_entry(m);
         for (int i = 0; i < t.f->body.argument_count; i++)
                 if (t.f->input_ports[i].next || t.f->next)

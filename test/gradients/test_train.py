@@ -355,6 +355,9 @@ def test_rate_of_a_run(tmp_path):
     (["--train=sgd", "--loss=loss", "--grad-clip=norm"], dnncc.USAGE, "want norm:N or value:N"),
     (["--train=sgd", "--loss=loss", "--grad-clip=value:1x"], dnncc.USAGE, "want norm:N or value:N"),
     (["--freeze=w1"], dnncc.USAGE, "--train"),
+    (["--train=sgd", "--loss=loss", "--target=cuda-sm_80"], dnncc.UNSUPPORTED, "it has nothing for cuda-sm_80"),
+    (["--train=sgd", "--loss=loss", "--target=vta"], dnncc.UNSUPPORTED, "it has nothing for vta"),
+    (["--train=sgd", "--loss=loss", "--target=unified"], dnncc.UNSUPPORTED, "it has nothing for unified"),
     (["--train=sgd", "--loss=loss", "--entry=a"], dnncc.USAGE, "--entry"),
 ])
 def test_errors(tmp_path, options, code, text):
