@@ -198,7 +198,8 @@ static bool find_weights(struct training *t)
         bool *used = arena_array(t->arena, (size_t)freeze->count + 1, sizeof *used);
         memset(used, 0, ((size_t)freeze->count + 1) * sizeof *used);
         for (int i = 0; i < w->found_count; i++)
-                find_weight(t, w->found[i].name, w->found[i].value, used);
+                if (!w->found[i].recorded)
+                        find_weight(t, w->found[i].name, w->found[i].value, used);
         for (struct constant *c = t->m->constants; c && !w->found_count; c = c->next)
                 if (c->name && element_is_float(c->value.type->element))
                         find_weight(t, c->name, &c->value, used);

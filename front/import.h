@@ -69,7 +69,12 @@ struct import_symbol { const char *name, *symbol; };
 
 /* The derivatives by these initializers of floats are asked for (--gradient), so operations on them
  * are not folded while the model is read. */
-struct import_weight { const char *name; struct value *value; };
+struct import_weight {
+        const char *name;
+        struct value *value;
+        bool recorded;                  /* It is a moment that a normalization recorded: no step of
+                                         * training changes it. */
+};
 struct import_weights {
         bool all;                       /* Any initializer is meant, else those of these names. */
         const char *const *names;

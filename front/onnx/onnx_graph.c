@@ -46,7 +46,7 @@ static void keep_weight(struct onnx_import *im, const struct map *names, bytes_t
         v->constant->varies = true;
         ARENA_GROW(im->m->arena, weights->found, weights->found_count);
         weights->found[weights->found_count++] = (struct import_weight){
-                arena_printf(im->m->arena, "%.*s", (int)name.len, (const char *)name.data), v
+                arena_printf(im->m->arena, "%.*s", (int)name.len, (const char *)name.data), v, false
         };
 }
 

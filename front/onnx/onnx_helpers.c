@@ -31,6 +31,14 @@ static const struct type *onnx_declared(struct onnx_import *im, const struct onn
         return NULL;
 }
 
+void onnx_recorded(struct onnx_import *im, const struct value *v)
+{
+        struct import_weights *weights = im->options->weights;
+        for (int i = 0; weights && i < weights->found_count; i++)
+                if (weights->found[i].value == v)
+                        weights->found[i].recorded = true;
+}
+
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,
                                     enum element e, int rank)
 {

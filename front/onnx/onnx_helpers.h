@@ -37,6 +37,8 @@ static inline bool onnx_output(struct onnx_node *n, int i, struct value *v)
         return v != NULL;
 }
 
+/* Says that a value, where it is a weight, is a moment that a normalization recorded. */
+void onnx_recorded(struct onnx_import *im, const struct value *v);
 /* Returns the type that the model declares for an output, which must be of element e, and of this
  * rank (-1: of any). */
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,

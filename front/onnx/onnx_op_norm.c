@@ -48,6 +48,8 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
             (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs")) ||
             (n->opset >= 14 && !onnx_int_range(im, n, "training_mode", 0, 0, 1, &training)))
                 return false;
+        onnx_recorded(im, b.mean);
+        onnx_recorded(im, b.variance);
         b.each = !spatial;
         b.training = training;
         for (int i = 1; i < n->output_count; i++)

@@ -264,6 +264,18 @@ def test_frozen_weights(tmp_path, options, frozen):
     np.testing.assert_allclose(logits, want_logits, rtol=1e-3, atol=1e-3)
 
 
+def test_recorded_moments(tmp_path):
+    """scale and bias of a normalization are trained, its recorded moments are not, whatever is chosen"""
+    m = onnx.load(save(tmp_path / "m.onnx"))
+    m.graph.node[1].input[0] = "n"
+    m.graph.node.insert(1, node("BatchNormalization", ["h", "scale", "bias", "mean", "variance"], ["n"]))
+    m.graph.initializer.extend(numpy_helper.from_array(np.full(5, v, np.float32), n) for n, v in (("scale", 1), ("bias", 0), ("mean", .25), ("variance", 2)))
+    onnx.save(m, tmp_path / "m.onnx")
+    dnncc.compile_model(tmp_path / "m.onnx", tmp_path, ["--train=sgd", "--loss=loss"])
+    kept = re.findall(r"^ \* state->(\w+)", (tmp_path / "model.h").read_text(), re.M)
+    assert sorted(set(kept)) == ["b1", "bias", "scale", "step", "w1", "w2"]
+
+
 def by_norm(g):
     norm = np.sqrt(sum(np.sum(d * d) for d in g.values()))
     return {n: d * min(1, 0.5 / (norm + 1e-6)) for n, d in g.items()}
