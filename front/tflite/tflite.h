@@ -153,7 +153,9 @@ int tflite_rows(const struct tflite_row **rows);
 const struct tflite_row *tflite_row_find(int64_t code);
 /* Returns the number of the operator: of two fields, the one that the file's writer knew. */
 int64_t tflite_code(const struct tflite_OperatorCode *code);
-/* Returns what the operator is called: "CONV_2D", "custom SignalWindow", "builtin 300". */
+/* Returns the operator's name, imported or not; NULL: the schema has no such number. */
+const char *tflite_code_name(int64_t code);
+/* Returns what the operator is called: "CONV_2D", "custom.SignalWindow", "builtin.300". */
 const char *tflite_code_text(struct tflite_import *im, const struct tflite_OperatorCode *code);
 
 static inline int tflite_variant(const struct tflite_node *n) { return n->row->variant; }

@@ -18,12 +18,12 @@ const char *tflite_code_text(struct tflite_import *im, const struct tflite_Opera
 {
         enum { CUSTOM = 32 };
         const int64_t number = tflite_code(code);
-        const struct tflite_row *row = tflite_row_find(number);
+        const char *name = tflite_code_name(number);
         if (number == CUSTOM)
                 return arena_printf(im->arena, "custom.%s",
                                     text_safe(im->arena, (const char *)code->custom_code.data,
                                               (size_t)code->custom_code.count));
-        return row ? row->name : arena_printf(im->arena, "builtin.%lld", (long long)number);
+        return name ? name : arena_printf(im->arena, "builtin.%lld", (long long)number);
 }
 
 static const char *keep(struct model_facts *facts, const char *text)

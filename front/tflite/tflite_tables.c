@@ -67,3 +67,19 @@ const struct tflite_row *tflite_row_find(int64_t code)
                         return &rows[i];
         return NULL;
 }
+
+const char *tflite_code_name(int64_t code)
+{
+        static const struct {
+                int code;
+                const char *name;
+        } names[] = {
+#define TFLITE_OP(code, name, in_min, in_max, out_max, options, importer, variant) { code, #name },
+#define TFLITE_NAME(code, name) { code, #name },
+#include "front/tflite/tflite_ops.def"
+        };
+        for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+                if (names[i].code == code)
+                        return names[i].name;
+        return NULL;
+}
