@@ -18,6 +18,7 @@
  *   - max and min of equal operands: a constant gets and gives nothing (so that of ReLU at 0 is 0);
  *     otherwise each operand gets half.
  *   - The largest of an axis (reduce) is shared by equal elements; that of a window is its first.
+ *     What a softmax subtracts is constant.
  *   - abs at 0: 0. pow(0, y) by y: 0 for y >= 0.
  *   - Rounding, comparisons, integers, positions (argsort, arg_window): 0.
  *   - Of several updates of a scatter that replace one element, the last one has the derivative. */
@@ -69,6 +70,9 @@ bool sweep_flow(struct sweep *s, struct value *v, struct value *d);
 bool sweep_refuse(struct sweep *s, const struct op *op, const char *why);
 /* Returns zeros of a type. */
 struct value *sweep_zeros(const struct sweep *s, const struct type *t);
+
+/* Is op the largest element that a softmax subtracts, which no result depends on (shift.c)? */
+bool adjoint_is_shift(const struct op *op);
 
 /* ---- builders that several adjoints use ---- */
 

@@ -114,12 +114,14 @@ static bool reads_bits(const struct sweep *s, const struct op *op)
 static void find_wanted(struct sweep *s, const struct op *last)
 {
         const struct op *op = last ? last->region->first : NULL;
-        for (; op; op = op == last ? NULL : op->next)
-                for (int i = 0; i < op->result_count && reads_wanted(s, op); i++) {
+        for (; op; op = op == last ? NULL : op->next) {
+                const bool depends = reads_wanted(s, op) && !adjoint_is_shift(op);
+                for (int i = 0; i < op->result_count && depends; i++) {
                         const struct value *v = &op->results[i];
                         if (is_float(v) || (reads_bits(s, op) && v->type->element != E_BOOL))
                                 add_cell(s, v, false);
                 }
+        }
 }
 
 static void sweep_begin(struct sweep *s, struct value *const *xs, int count, const struct op *last)
