@@ -245,6 +245,10 @@ static void name_all(struct training *t)
                 t->loss.name = name_apart(t, t->loss.name);
         for (int i = 0; i < t->weight_count; i++)
                 t->weights[i].own = name_state(t, t->weights[i].own.name);
+        /* State of a constant's name is that constant: what changes weights by name relies on it. */
+        for (const struct constant *c = t->m->constants; c; c = c->next)
+                if (c->name)
+                        map_set(t->names, c->name, strlen(c->name), t);
         for (int i = 0; i < t->weight_count; i++)
                 for (int n = 0; n < t->states; n++)
                         t->weights[i].states[n] =

@@ -14,8 +14,10 @@ from typing import Any
 
 from ._error import ArgumentError, Error, MissingFileError
 from ._model import Bound, Model, Outputs, Port, Sequence, load
+from ._train import Training
 
-__all__ = ["ArgumentError", "Bound", "Error", "MissingFileError", "Model", "Outputs", "Port", "Sequence", "cache_folder", "compile", "info", "load", "tool"]
+__all__ = ["ArgumentError", "Bound", "Error", "MissingFileError", "Model", "Outputs", "Port", "Sequence", "Training", "cache_folder", "compile", "info", "load",
+           "tool", "train"]
 
 __version__: str
 
@@ -31,6 +33,15 @@ def compile(model: Any, example: Any = None, *, cache: bool = True, **options: A
     Raises Error, of which ArgumentError is a ValueError and MissingFileError a FileNotFoundError."""
     from . import _build
     return _build.compile(model, example, cache, options)
+
+
+def train(model: Any, example: Any = None, *, loss: str, optimizer: str = "adam", cache: bool = True, **options: Any) -> Training:
+    """A Training of `model`, which is what compile() takes.
+
+    loss: an output of one number, or "cross_entropy:OUTPUT", "mse:OUTPUT" and so on (--loss); optimizer: "adam,lr=0.001" (--train);
+    without lr= each step takes the rate. options: those of compile(), freeze=["w1", "b*"] and grad_clip="norm:1" among them."""
+    from . import _train
+    return _train.train(model, example, cache, {**options, "train": optimizer, "loss": loss})
 
 
 def info(model: Any, example: Any = None, **options: Any) -> dict[str, Any]:
