@@ -221,7 +221,7 @@ class OpenPort(Port):
         """takes extents that a term of this shape tells, "32 * H", where no array says them alone"""
         for want, have in zip(self.shape, shape):
             unknown = [name for name in names_in(want) if name not in extents]
-            found = solved(want, unknown[0], have, extents) if len(unknown) == 1 else None
+            found = solved(str(want), unknown[0], have, extents) if len(unknown) == 1 else None
             if found is not None:
                 extents[unknown[0]] = found
 

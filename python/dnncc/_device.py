@@ -242,7 +242,7 @@ class DeviceLibrary(Library):
         copies: list[Any] = [None] * len(self.inputs)           # of inputs that come from the host
         return inputs, outputs, ctypes.addressof(pointers), ctypes.addressof(inputs), ctypes.addressof(outputs), (pointers, memory, copies)
 
-    def run(self, arrays: Any) -> Any:
+    def run(self, arrays: Any) -> Any:  # type: ignore[override]
         try:
             lane = self.lanes.pop()
         except IndexError:

@@ -11,7 +11,7 @@ import atexit
 import contextlib
 import os
 import weakref
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator
 
 from ._error import Error
 
@@ -22,9 +22,14 @@ roots: dict[int, tuple[str, Any]] = {}      # of each process, since a fork has 
 def copy_whole(source: str, path: str) -> None:
     """there whole or not at all"""
     import shutil
+    write_whole(path, lambda temporary: shutil.copyfile(source, temporary))
+
+
+def write_whole(path: str, write: Callable[[str], Any]) -> None:
+    """there whole or not at all; write(path) makes it"""
     temporary = f"{path}.{os.getpid()}.new"
     try:
-        shutil.copyfile(source, temporary)
+        write(temporary)
         os.replace(temporary, path)
     except OSError as error:
         raise Error(2, f"cannot write {path}: {error.strerror}") from None

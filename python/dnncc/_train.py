@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ._error import ArgumentError, Error
+from ._files import write_whole
 from ._model import Model, Outputs, Sequence
 
 
@@ -60,7 +61,14 @@ class Training:
         path = os.fspath(path)
         if not path.endswith(".npz"):
             raise ArgumentError(f"save writes FILE.npz, not '{path}'")
-        np.savez(path, **{name: self[name] for name in self.keys()})
+        write_whole(path, self._write)
+
+    def _write(self, path):
+        import zipfile                  # numpy.savez takes some names as its own arguments
+        with zipfile.ZipFile(path, "w") as archive:
+            for name in self.keys():
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                    np.lib.format.write_array(file, np.array(self[name]), allow_pickle=False)
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Goes on with what save wrote. A file of other names or shapes changes nothing."""
@@ -90,7 +98,7 @@ class Training:
         for tensor in proto.graph.initializer:
             if tensor.name in self.keys():
                 tensor.CopyFrom(onnx.numpy_helper.from_array(np.array(self[tensor.name]), tensor.name))
-        onnx.save(proto, os.fspath(path))
+        write_whole(os.fspath(path), lambda temporary: onnx.save(proto, temporary))
 
 
 def train(model: Any, example: Any, cache: bool, options: dict[str, Any]) -> Training:
