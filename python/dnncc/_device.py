@@ -242,7 +242,9 @@ class DeviceLibrary(Library):
         copies: list[Any] = [None] * len(self.inputs)           # of inputs that come from the host
         return inputs, outputs, ctypes.addressof(pointers), ctypes.addressof(inputs), ctypes.addressof(outputs), (pointers, memory, copies)
 
-    def run(self, arrays: Any) -> Any:  # type: ignore[override]
+    def run(self, arrays: Any, state: Any = None) -> Any:
+        if state is not None:
+            raise Error(4, "sequences of a model on a GPU are for C: its state lies in the device's memory, which this package does not give")
         try:
             lane = self.lanes.pop()
         except IndexError:
