@@ -3,7 +3,7 @@
  *
  *      train   a step: forward, the derivatives of the loss by the weights, and the optimizer's
  *              update of them; it returns the loss
- *      infer   the model's outputs but for the loss
+ *      infer   the model's outputs but for the loss, by the weights or their means (--ema)
  *      init    sets the weights to those of the model, and all else that steps keep to 0
  *
  *      main(x, labels) -> loss, y        train(x, labels; w, w.m, step) -> loss; w, w.m, step
@@ -11,209 +11,12 @@
  *                                        init() -> w, w.m, step
  *
  * It does so before all passes, so that everything that follows sees three ordinary functions. */
+#include "compiler/train.h"
+
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "base/suggest.h"
-#include "compiler/loss.h"
-#include "front/import.h"
 #include "ir/adjoint/adjoint.h"
-#include "ir/adjoint/optimizer.h"
-
-/* What --grad-clip bounds: each element of a gradient, or the norm of all of them together. */
-enum clip { CLIP_NOTHING, CLIP_VALUE, CLIP_NORM };
-
-/* State: the name of the input that is it when a run begins, and of the output that is the next. */
-struct kept { const char *name, *next; };
-struct trained {
-        struct value *value;
-        struct kept own, states[OPTIMIZER_STATES_MAX];
-};
-
-struct training {
-        struct run *run;
-        struct arena *arena;
-        struct module *m;
-        struct function *f;             /* It is the model's. */
-        struct training_loss loss;
-        struct optimizer o;
-        double rate;                    /* It is NAN where a run gives it. */
-        enum clip clip;
-        double bound;                   /* Gradients are clipped to it. */
-        struct trained *weights;
-        int weight_count, states;       /* Each weight has so many states of the optimizer. */
-        struct kept step;               /* It counts the steps. */
-        const char *rate_name;          /* The input's, where a run gives the rate. */
-        struct map *names;              /* Those that inputs and outputs have. */
-};
-
-static bool usage(const struct training *t, const char *option, const char *text)
-{
-        diag_error(&t->run->diag, EXIT_USAGE, "%s: %s", option, text);
-        return false;
-}
-
-/* ---- the options ---- */
-
-static const char rate_name[] = "lr";
-
-static bool set_number(struct training *t, const char *word, size_t length)
-{
-        const struct optimizer_row *row = t->o.row;
-        const char *equal = memchr(word, '=', length);
-        const size_t name = equal ? (size_t)(equal - word) : length;
-        struct suggest known = suggest_new(t->arena, word, name);
-        double least = 0, bound = INFINITY, *number = NULL;
-        suggest_add(&known, rate_name);
-        if (name == strlen(rate_name) && !memcmp(word, rate_name, name))
-                number = &t->rate;
-        for (int i = 0; i < OPTIMIZER_NUMBERS_MAX && row->numbers[i].name; i++) {
-                suggest_add(&known, row->numbers[i].name);
-                if (strlen(row->numbers[i].name) != name ||
-                    memcmp(row->numbers[i].name, word, name) != 0)
-                        continue;
-                number = &t->o.numbers[i];
-                least = row->numbers[i].least;
-                bound = row->numbers[i].bound;
-        }
-        if (!number)
-                return usage(t, "--train",
-                             arena_printf(t->arena, "%s has no number '%s'%s", row->name,
-                                          text_safe(t->arena, word, name),
-                                          suggest_text(&known, true)));
-        char *text = arena_printf(t->arena, "%.*s", (int)(length - name), word + name), *end = text;
-        if (equal)
-                *number = strtod(text + 1, &end);
-        if (!equal || end == text + 1 || *end || !(*number >= least && *number < bound))
-                return usage(t, "--train",
-                             arena_printf(t->arena, "%.*s wants a number from %g on%s", (int)name,
-                                          word, least,
-                                          isinf(bound) ? ""
-                                                       : arena_printf(t->arena, ", below %g",
-                                                                      bound)));
-        return true;
-}
-
-/* Reads "adam,lr=0.001,beta1=0.9". */
-static bool read_optimizer(struct training *t)
-{
-        const char *option = t->run->options.train;
-        const struct optimizer_row *rows;
-        const int count = optimizer_rows(&rows);
-        size_t length = strcspn(option, ",");
-        struct suggest known = suggest_new(t->arena, option, length);
-        for (int i = 0; i < count; i++) {
-                suggest_add(&known, rows[i].name);
-                if (strlen(rows[i].name) == length && !memcmp(rows[i].name, option, length))
-                        t->o.row = &rows[i];
-        }
-        if (!t->o.row)
-                return usage(t, "--train",
-                             arena_printf(t->arena, "no optimizer is called '%s'%s",
-                                          text_safe(t->arena, option, length),
-                                          suggest_text(&known, true)));
-        for (int i = 0; i < OPTIMIZER_NUMBERS_MAX; i++)
-                t->o.numbers[i] = t->o.row->numbers[i].preset;
-        t->rate = NAN;
-        t->states = optimizer_state_count(t->o.row);
-        for (option += length; *option; option += length) {
-                length = strcspn(++option, ",");
-                if (!set_number(t, option, length))
-                        return false;
-        }
-        return true;
-}
-
-/* Reads "norm:1" or "value:0.5". */
-static bool read_clip(struct training *t)
-{
-        static const char *const kinds[] = { [CLIP_VALUE] = "value:", [CLIP_NORM] = "norm:" };
-        const char *option = t->run->options.grad_clip;
-        if (!option)
-                return true;
-        for (int i = CLIP_VALUE; i <= CLIP_NORM; i++) {
-                char *end = NULL;
-                const size_t length = strlen(kinds[i]);
-                if (strncmp(option, kinds[i], length) != 0)
-                        continue;
-                t->bound = strtod(option + length, &end);
-                if (end > option + length && !*end && t->bound > 0 && !isinf(t->bound))
-                        t->clip = (enum clip)i;
-        }
-        return t->clip || usage(t, "--grad-clip",
-                                arena_printf(t->arena, "'%s': want norm:N or value:N, N above 0",
-                                             text_argument(t->arena, option)));
-}
-
-bool train_parse(struct run *run)
-{
-        if (!run->options.train)
-                return true;
-        run->weights = run->weights ? run->weights : ARENA_NEW(run->arena, struct import_weights);
-        run->weights->all = true;
-        return true;
-}
-
-/* ---- the loss and the weights ---- */
-
-/* Is v one of the weights already? Several initializers of equal bytes may be one constant. */
-static bool is_weight(const struct training *t, const struct value *v)
-{
-        for (int i = 0; i < t->weight_count; i++)
-                if (t->weights[i].value == v)
-                        return true;
-        return false;
-}
-
-static void add_weight(struct training *t, const char *name, struct value *v)
-{
-        if (is_weight(t, v) || !gradient_reaches(t->arena, t->loss.value, v))
-                return;
-        ARENA_GROW(t->arena, t->weights, t->weight_count);
-        t->weights[t->weight_count++] = (struct trained){ .value = v, .own.name = name };
-}
-
-/* Makes a weight of v, unless --freeze names it. */
-static void find_weight(struct training *t, const char *name, struct value *v, bool *used)
-{
-        const struct list *freeze = &t->run->options.freeze;
-        bool frozen = false;
-        for (int i = 0; i < freeze->count; i++) {
-                const char *item = freeze->items[i];
-                const size_t length = strlen(item);
-                const bool begins = length && item[length - 1] == '*' &&
-                                    !strncmp(name, item, length - 1);
-                if (begins || !strcmp(item, name))
-                        used[i] = frozen = true;
-        }
-        if (!frozen)
-                add_weight(t, name, v);
-}
-
-static bool find_weights(struct training *t)
-{
-        const struct import_weights *w = t->run->weights;
-        const struct list *freeze = &t->run->options.freeze;
-        bool *used = arena_array(t->arena, (size_t)freeze->count + 1, sizeof *used);
-        memset(used, 0, ((size_t)freeze->count + 1) * sizeof *used);
-        for (int i = 0; i < w->found_count; i++)
-                if (!w->found[i].recorded)
-                        find_weight(t, w->found[i].name, w->found[i].value, used);
-        for (struct constant *c = t->m->constants; c && !w->found_count; c = c->next)
-                if (c->name && element_is_float(c->value.type->element))
-                        find_weight(t, c->name, &c->value, used);
-        for (int i = 0; i < freeze->count; i++)
-                if (!used[i])
-                        return usage(t, "--freeze",
-                                     arena_printf(t->arena, "no initializer of floats is '%s'",
-                                                  text_argument(t->arena, freeze->items[i])));
-        for (struct constant *c = t->m->constants; c; c = c->next)
-                c->varies = false;
-        return t->weight_count ||
-               usage(t, "--train",
-                     "the loss depends on no initializer of floats that is not frozen");
-}
 
 /* ---- names ---- */
 
@@ -233,6 +36,11 @@ static struct kept name_state(struct training *t, const char *name)
         return (struct kept){ name, name_apart(t, arena_printf(t->m->arena, "%s.next", name)) };
 }
 
+static struct kept name_state_of(struct training *t, const struct trained *w, const char *what)
+{
+        return name_state(t, arena_printf(t->m->arena, "%s.%s", w->own.name, what));
+}
+
 static void name_all(struct training *t)
 {
         t->names = map_new(t->arena);
@@ -245,16 +53,19 @@ static void name_all(struct training *t)
                 t->loss.name = name_apart(t, t->loss.name);
         for (int i = 0; i < t->weight_count; i++)
                 t->weights[i].own = name_state(t, t->weights[i].own.name);
-        /* State of a constant's name is that constant: what changes weights by name relies on it. */
+        /* State of a constant's name is that constant: who sets weights by name relies on it. */
         for (const struct constant *c = t->m->constants; c; c = c->next)
                 if (c->name)
                         map_set(t->names, c->name, strlen(c->name), t);
-        for (int i = 0; i < t->weight_count; i++)
+        for (int i = 0; i < t->weight_count; i++) {
+                struct trained *w = &t->weights[i];
                 for (int n = 0; n < t->states; n++)
-                        t->weights[i].states[n] =
-                                name_state(t, arena_printf(t->m->arena, "%s.%s",
-                                                           t->weights[i].own.name,
-                                                           t->o.row->states[n]));
+                        w->states[n] = name_state_of(t, w, t->o.row->states[n]);
+                if (!isnan(t->ema))
+                        w->mean = name_state_of(t, w, "mean");
+                if (t->accumulate > 1)
+                        w->sum = name_state_of(t, w, "sum");
+        }
         t->step = name_state(t, "step");
         t->rate_name = name_apart(t, "rate");
 }
@@ -334,9 +145,9 @@ static bool is_needed(struct map *needed, const struct value *v)
         return map_get(needed, (const char *)&v, sizeof v) != NULL;
 }
 
-/* Copies what the values of the model need, with the weights as state, and sets scratch of each
- * value to its copy. */
-static void copy_model(struct making *k, struct map *needed, struct value **weights)
+/* Copies what the values of the model need, with the weights, or their means, as state, and sets
+ * scratch of each value to its copy. */
+static void copy_model(struct making *k, struct map *needed, bool means, struct value **weights)
 {
         struct function *f = k->t->f;
         for (int i = 0; i < f->body.argument_count; i++) {
@@ -348,8 +159,9 @@ static void copy_model(struct making *k, struct map *needed, struct value **weig
                         f->input_ports[i].is_text;
         }
         for (int i = 0; i < k->t->weight_count; i++) {
-                struct value *v = k->t->weights[i].value;
-                v->scratch = weights[i] = add_state(k, &k->t->weights[i].own, v->type);
+                const struct trained *w = &k->t->weights[i];
+                w->value->scratch = weights[i] =
+                        add_state(k, means ? &w->mean : &w->own, w->value->type);
         }
         for (struct op *op = f->body.first; op != f->body.last; op = op->next) {
                 bool wanted = false;
@@ -376,10 +188,13 @@ static struct value *copy_of(struct value *v) { return v->scratch ? v->scratch :
 
 /* ---- train ---- */
 
-/* Builds the step's number, and its rate. */
-static bool begin_step(struct making *k, struct value *step, struct optimizer *o)
+/* Builds the step's number, its rate, and whether weights change in it: *due is NULL where they do
+ * in each. */
+static bool begin_step(struct making *k, struct value *step, struct optimizer *o,
+                       struct value **due)
 {
         struct builder *b = &k->b;
+        const int64_t every = k->t->accumulate;
         if (isnan(k->t->rate))
                 o->rate = build_cast(b, function_add_input(k->f, k->t->rate_name,
                                                            type_scalar(b->m, E_F32)),
@@ -387,9 +202,66 @@ static bool begin_step(struct making *k, struct value *step, struct optimizer *o
         else
                 o->rate = build_scalar(b, E_F64, k->t->rate);
         step = build_binary(b, OP_add, step, build_like(b, step, 1));
-        o->t = build_cast(b, step, E_F64);
+        struct value *number = step, *n = build_like(b, step, (double)every);
+        *due = NULL;
+        if (every > 1) {
+                number = build_binary(b, OP_max, build_binary(b, OP_div, step, n),
+                                      build_like(b, step, 1));
+                *due = build_binary(b, OP_eq, build_binary(b, OP_rem, step, n),
+                                    build_like(b, step, 0));
+        }
+        o->t = build_cast(b, number, E_F64);
         yield_as(k, k->t->step.next, step);
         return o->rate && o->t && optimizer_begin(b, o);
+}
+
+/* Returns x where the weights change in this step, else y. */
+static struct value *when(struct builder *b, struct value *due, struct value *x, struct value *y)
+{
+        if (!due || !x || !y)
+                return x;
+        return build_select(b,
+                            build_broadcast(b, due, type_with_element(b->m, x->type, E_BOOL), NULL),
+                            x, y);
+}
+
+/* Adds the gradients to their sums of the steps since the last change, and makes means of these. */
+static void accumulate(struct making *k, struct value *due, struct value **gradients)
+{
+        struct builder *b = &k->b;
+        for (int i = 0; i < k->t->weight_count && due; i++) {
+                const struct kept *sum = &k->t->weights[i].sum;
+                struct value *g = build_binary(b, OP_add, add_state(k, sum, gradients[i]->type),
+                                               gradients[i]);
+                yield_as(k, sum->next, when(b, due, build_like(b, g, 0), g));
+                gradients[i] = build_binary(b, OP_div, g,
+                                            build_like(b, g, (double)k->t->accumulate));
+        }
+}
+
+/* Builds the new weight i and its states, in a step whose gradient is g. */
+static bool update(struct making *k, const struct optimizer *o, int i, struct value *w,
+                   struct value *g, struct value *due)
+{
+        struct training *t = k->t;
+        struct builder *b = &k->b;
+        const struct trained *kept = &t->weights[i];
+        struct value *states[OPTIMIZER_STATES_MAX], *next[1 + OPTIMIZER_STATES_MAX];
+        for (int n = 0; n < t->states; n++)
+                states[n] = add_state(k, &kept->states[n], w->type);
+        if (!optimizer_step(b, o, w, g, states, next))
+                return false;
+        yield_as(k, kept->own.next, when(b, due, next[0], w));
+        for (int n = 0; n < t->states; n++)
+                yield_as(k, kept->states[n].next, when(b, due, next[1 + n], states[n]));
+        if (!kept->mean.name)
+                return true;
+        struct value *mean = add_state(k, &kept->mean, w->type);
+        struct value *kept_part = build_binary(b, OP_mul, mean, build_like(b, w, t->ema));
+        struct value *moved = build_binary(b, OP_mul, next[0], build_like(b, w, 1 - t->ema));
+        moved = build_binary(b, OP_add, kept_part, moved);
+        yield_as(k, kept->mean.next, when(b, due, moved, mean));
+        return moved != NULL;
 }
 
 /* Returns the sum of squares of x, an f64. */
@@ -447,7 +319,7 @@ static bool make_train(struct training *t)
         const size_t count = (size_t)t->weight_count;
         struct value **weights = arena_array(t->arena, count, sizeof *weights),
                      **made = arena_array(t->arena, count, sizeof *made);
-        copy_model(&k, needed_by(t, &loss, 1), weights);
+        copy_model(&k, needed_by(t, &loss, 1), false, weights);
         loss = copy_of(loss);
         forget_copies(t);
         yield_as(&k, t->loss.name, loss);
@@ -462,20 +334,15 @@ static bool make_train(struct training *t)
         if (!gradient_build(&s, &g))
                 return gradient_refused(t->run, &s);
         struct optimizer o = t->o;
+        struct value *due;
+        if (!begin_step(&k, add_state(&k, &t->step, type_scalar(t->m, E_I64)), &o, &due))
+                return false;
+        accumulate(&k, due, made);
         if (t->clip && !clip(&k, made, t->weight_count))
                 return false;
-        if (!begin_step(&k, add_state(&k, &t->step, type_scalar(t->m, E_I64)), &o))
-                return false;
-        for (int i = 0; i < t->weight_count; i++) {
-                struct value *states[OPTIMIZER_STATES_MAX], *next[1 + OPTIMIZER_STATES_MAX];
-                for (int n = 0; n < t->states; n++)
-                        states[n] = add_state(&k, &t->weights[i].states[n], weights[i]->type);
-                if (!optimizer_step(&k.b, &o, weights[i], made[i], states, next))
+        for (int i = 0; i < t->weight_count; i++)
+                if (!update(&k, &o, i, weights[i], made[i], due))
                         return false;
-                yield_as(&k, t->weights[i].own.next, next[0]);
-                for (int n = 0; n < t->states; n++)
-                        yield_as(&k, t->weights[i].states[n].next, next[1 + n]);
-        }
         return end(&k);
 }
 
@@ -491,16 +358,17 @@ static bool make_infer(struct training *t)
                         outputs[count++] = op_operand(t->f->body.last, i);
         if (!count)
                 return true;
+        const bool means = !isnan(t->ema);
         struct making k = begin(t, "infer");
         struct value **weights = arena_array(t->arena, (size_t)t->weight_count, sizeof *weights);
-        copy_model(&k, needed_by(t, outputs, count), weights);
+        copy_model(&k, needed_by(t, outputs, count), means, weights);
         for (int i = 0; i < t->f->output_count; i++)
                 if (i != t->loss.output)
                         yield_as(&k, t->f->output_ports[i].name,
                                  copy_of(op_operand(t->f->body.last, i)));
         forget_copies(t);
         for (int i = 0; i < t->weight_count; i++)
-                yield_as(&k, t->weights[i].own.next, weights[i]);
+                yield_as(&k, means ? t->weights[i].mean.next : t->weights[i].own.next, weights[i]);
         return end(&k);
 }
 
@@ -517,6 +385,10 @@ static bool make_init(struct training *t)
         for (int i = 0; i < t->weight_count; i++) {
                 struct value *v = t->weights[i].value;
                 init_state(&k, &t->weights[i].own, v);
+                if (t->weights[i].mean.name)
+                        init_state(&k, &t->weights[i].mean, v);
+                if (t->weights[i].sum.name)
+                        init_state(&k, &t->weights[i].sum, constant_number(t->m, v->type, 0));
                 for (int n = 0; n < t->states; n++)
                         init_state(&k, &t->weights[i].states[n],
                                    constant_number(t->m, v->type, 0));
@@ -531,7 +403,7 @@ bool train_build(struct run *run)
         if (!run->options.train)
                 return true;
         if (!m)
-                return usage(&t, "--train", "it works on Tensor IR, and this is Loop IR");
+                return train_usage(&t, "--train", "it works on Tensor IR, and this is Loop IR");
         const struct target *device = device_target(run);
         if (device) {
                 diag_error(&run->diag, EXIT_UNSUPPORTED,
@@ -542,10 +414,11 @@ bool train_build(struct run *run)
         t.f = module_entry(m);
         for (int i = 0; i < t.f->body.argument_count; i++)
                 if (t.f->input_ports[i].next || t.f->next)
-                        return usage(&t, "--train", "it is for one function, without state and "
-                                                    "likely extents");
-        if (!read_optimizer(&t) || !read_clip(&t) || !loss_find(run, t.f, &t.loss) ||
-            !find_weights(&t))
+                        return train_usage(&t, "--train",
+                                           "it is for one function, without state and likely "
+                                           "extents");
+        if (!train_read_options(&t) || !loss_find(run, t.f, &t.loss) ||
+            !train_find_weights(&t))
                 return false;
         name_all(&t);
         m->functions = NULL;

@@ -94,11 +94,12 @@ def summed(logits):
     return -np.sum(np.log(shares) * LABELS), shares - LABELS
 
 
-def expected(name, loss_of=summed, frozen=(), clip=lambda g: g):
-    """losses, and logits in the end, in f64"""
+def expected(name, loss_of=summed, frozen=(), clip=lambda g: g, every=1, ema=None):
+    """losses, and logits in the end, in f64; every: the steps whose gradients' mean makes an update"""
     update, states = OPTIMIZERS[name]
     p = {n: a.astype(float) for n, a in weights().items()}
     kept = {n: {s: np.zeros_like(a) for s in states} for n, a in p.items()}
+    means, sums = dict(p), {n: 0 for n in p if n not in frozen}
     losses = []
     for t in range(1, STEPS + 1):
         h = X @ p["w1"] + p["b1"]
@@ -106,9 +107,15 @@ def expected(name, loss_of=summed, frozen=(), clip=lambda g: g):
         loss, by_logits = loss_of(r @ p["w2"])
         losses.append(loss)
         by_h = by_logits @ p["w2"].T * (h > 0)
-        g = clip({n: d for n, d in {"w1": X.T @ by_h, "b1": by_h.sum(axis=0), "w2": r.T @ by_logits}.items() if n not in frozen})
-        p = {**p, **{n: update(p[n], g[n], kept[n], t) for n in g}}
-    return losses, np.maximum(X @ p["w1"] + p["b1"], 0) @ p["w2"]
+        g = {"w1": X.T @ by_h, "b1": by_h.sum(axis=0), "w2": r.T @ by_logits}
+        sums = {n: sums[n] + g[n] for n in sums}
+        if t % every:
+            continue
+        g = clip({n: d / every for n, d in sums.items()})
+        p = {**p, **{n: update(p[n], g[n], kept[n], t // every) for n in g}}
+        sums = {n: 0 for n in sums}
+        means = {n: ema * means[n] + (1 - ema) * p[n] for n in p} if ema else dict(p)
+    return losses, np.maximum(X @ means["w1"] + means["b1"], 0) @ means["w2"]
 
 
 MAIN = """#include <stdio.h>
@@ -256,7 +263,8 @@ def test_mean_of_many_halves(tmp_path):
 
 # ---- what is updated, and by how much at most ----
 
-@pytest.mark.parametrize("options, frozen", [(["--freeze=w1"], ["w1"]), (["--freeze=w*"], ["w1", "w2"]), (["--freeze=b1", "--freeze=w2"], ["b1", "w2"])])
+@pytest.mark.parametrize("options, frozen", [(["--update=w*"], ["b1"]), (["--update=w1", "--update=b1"], ["w2"]), (["--update=w*", "--freeze=w2"], ["b1", "w2"]),
+                                             (["--freeze=w1"], ["w1"]), (["--freeze=w*"], ["w1", "w2"]), (["--freeze=b1", "--freeze=w2"], ["b1", "w2"])])
 def test_frozen_weights(tmp_path, options, frozen):
     losses, logits = trained(tmp_path, ["--train=adam,lr=0.01", "--loss=loss", *options])
     want, want_logits = expected("adam", frozen=frozen)
@@ -292,6 +300,23 @@ def test_clipped_gradients(tmp_path, option, clip):
     np.testing.assert_allclose(losses, want, rtol=1e-4)
     np.testing.assert_allclose(logits, want_logits, rtol=1e-3, atol=1e-3)
     assert abs(want[-1] - expected("sgd")[0][-1]) > 1e-2, "nothing was clipped"
+
+
+@pytest.mark.parametrize("optimizer, every", [("sgd", 4), ("adam", 3), ("momentum", 7)])
+def test_accumulated_gradients(tmp_path, optimizer, every):
+    losses, logits = trained(tmp_path, [f"--train={optimizer},lr=0.01", "--loss=loss", f"--accumulate={every}", "--grad-clip=norm:0.5"])
+    want, want_logits = expected(optimizer, clip=by_norm, every=every)
+    np.testing.assert_allclose(losses, want, rtol=1e-4)
+    np.testing.assert_allclose(logits, want_logits, rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize("every", [1, 4])
+def test_means_of_weights(tmp_path, every):
+    losses, logits = trained(tmp_path, ["--train=sgd,lr=0.01", "--loss=loss", "--ema=0.9", f"--accumulate={every}"])
+    want, want_logits = expected("sgd", every=every, ema=0.9)
+    np.testing.assert_allclose(losses, want, rtol=1e-4)
+    np.testing.assert_allclose(logits, want_logits, rtol=1e-3, atol=1e-3)
+    assert np.abs(want_logits - expected("sgd", every=every)[1]).max() > 0.01, "means are no weights"
 
 
 def test_decay(tmp_path):
@@ -362,7 +387,11 @@ def test_rate_of_a_run(tmp_path):
     (["--train=sgd", "--loss=cross_entropy@2:logits,y"], dnncc.USAGE, "has no axis 2"),
     (["--train=sgd", "--loss=cross_entropy@99999999999:logits,y"], dnncc.USAGE, "has no axis"),
     (["--train=sgd", "--loss=loss", "--freeze=w3"], dnncc.USAGE, "no initializer of floats is 'w3'"),
-    (["--train=sgd", "--loss=loss", "--freeze=*"], dnncc.USAGE, "that is not frozen"),
+    (["--train=sgd", "--loss=loss", "--freeze=*"], dnncc.USAGE, "that is updated"),
+    (["--train=sgd", "--loss=loss", "--update=w3"], dnncc.USAGE, "--update: no initializer of floats is 'w3'"),
+    (["--train=sgd", "--loss=loss", "--ema=1"], dnncc.USAGE, "want a number from 0 on, below 1"),
+    (["--train=sgd", "--loss=loss", "--ema=x"], dnncc.USAGE, "want a number from 0 on, below 1"),
+    (["--train=sgd", "--loss=loss", "--accumulate=0"], dnncc.USAGE, "--accumulate"),
     (["--train=sgd", "--loss=loss", "--grad-clip=norm:0"], dnncc.USAGE, "want norm:N or value:N"),
     (["--train=sgd", "--loss=loss", "--grad-clip=norm"], dnncc.USAGE, "want norm:N or value:N"),
     (["--train=sgd", "--loss=loss", "--grad-clip=value:1x"], dnncc.USAGE, "want norm:N or value:N"),
