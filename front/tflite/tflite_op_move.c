@@ -137,23 +137,24 @@ static struct value *in_scale_of(struct tflite_import *im, const struct tflite_t
                 return NULL;
         if (scale[0] == scale[1] && zero[0] == zero[1])
                 return x->value;
-        if (x->type->element != E_U8 || y->type->element != E_U8) {
-                tflite_unsupported(im, "tensors of different scales"); /* LiteRT has none of i8. */
-                return NULL;
-        }
+        const enum element e = x->type->element;
+        if (e != E_U8 && e != E_I8)
+                return x->value;        /* LiteRT copies numbers of 16 bits, whatever they mean. */
+        const int low = e == E_I8 ? INT8_MIN : 0, high = low + BYTES - 1;
         unsigned char *table = arena_array(im->m->arena, BYTES, 1);
         const float inverse = 1 / scale[1];
         const float factor = scale[0] * inverse;
         const float bias = (float)-zero[0] * factor;
         for (int i = 0; i < BYTES; i++) {
-                const float product = (float)i * factor;
+                const float product = (float)(low + i) * factor;
                 const float number = roundf(product + bias) + (float)zero[1];
-                table[i] = (unsigned char)fminf(fmaxf(number, 0), UINT8_MAX);
+                table[i] = (unsigned char)(int)fminf(fmaxf(number, (float)low), (float)high);
         }
         const int64_t count = BYTES;
-        return compose_looked_up(
-                im->c, x->value,
-                constant_dense(im->m, type_static(im->m, E_U8, 1, &count), table, NULL), 0);
+        return compose_looked_up(im->c, x->value,
+                                 constant_dense(im->m, type_static(im->m, e, 1, &count), table,
+                                                NULL),
+                                 low);
 }
 
 bool tflite_import_concatenation(struct tflite_import *im, struct tflite_node *n)
@@ -256,6 +257,80 @@ enum { ANY_PADS = -1 };
 /* Which bit of a mask stands for entry i. */
 static bool bit(int64_t mask, int i) { return mask >> i & 1; }
 
+/* What STRIDED_SLICE makes of a dimension of the result, from left to right. */
+struct slice_entry {
+        int entry;                      /* It is the number in begin, end and strides; -1: all
+                                         * elements are taken. */
+        int dimension;                  /* It is that of the operand; -1: a new one. */
+};
+
+/* Lists what becomes of the operand's dimensions; an ellipsis stands for all that no entry is
+ * of. Returns how many there are, or -1 after an error. */
+static int slice_entries(struct tflite_import *im, const struct tflite_StridedSliceOptions *o,
+                         int count, int rank, struct slice_entry *list)
+{
+        int known = 0, many = 0, dimension = 0;
+        bool ellipsis = false;
+        for (int i = 0; i < count; i++) {
+                const bool is_ellipsis = bit(o->ellipsis_mask, i);
+                if (is_ellipsis && ellipsis) {
+                        tflite_invalid(im, "two ellipses");
+                        return -1;
+                }
+                ellipsis |= is_ellipsis;
+                known += !is_ellipsis && !bit(o->new_axis_mask, i);
+        }
+        if (known > rank) {
+                tflite_invalid(im, "%d begins, ends or strides for rank %d", known, rank);
+                return -1;
+        }
+        for (int i = 0; i < count; i++) {
+                if (bit(o->ellipsis_mask, i))
+                        for (int k = known; k < rank; k++)
+                                list[many++] = (struct slice_entry){ -1, dimension++ };
+                else if (bit(o->new_axis_mask, i))
+                        list[many++] = (struct slice_entry){ i, -1 };
+                else
+                        list[many++] = (struct slice_entry){ i, dimension++ };
+        }
+        while (dimension < rank)
+                list[many++] = (struct slice_entry){ -1, dimension++ };
+        return many;
+}
+
+/* Reads entry i of a dimension of this extent. */
+static bool slice_entry(struct tflite_import *im, const struct tflite_StridedSliceOptions *o,
+                        int64_t (*numbers)[RANK_MAX], int i, int64_t extent,
+                        struct compose_slice *s)
+{
+        const int64_t step = numbers[2][i];
+        int64_t start = numbers[0][i], end = numbers[1][i];
+        if (!step)
+                return tflite_invalid(im, "a stride of 0");
+        if (start < -NUMBER_MAX || start > NUMBER_MAX || end < -NUMBER_MAX)
+                return tflite_invalid(im, "elements %lld to %lld", (long long)start,
+                                      (long long)end);
+        end = compose_min(end, NUMBER_MAX);
+        if (o->offset)
+                end += start;
+        if (bit(o->begin_mask, i))
+                start = step > 0 ? 0 : extent - 1;
+        if (bit(o->end_mask, i))
+                end = step > 0 ? extent : -extent - 1;
+        if (bit(o->shrink_axis_mask, i)) {
+                start = start < 0 ? start + extent : start;
+                if (start < 0 || start >= extent)
+                        return tflite_invalid(im, "index %lld of %lld", (long long)start,
+                                              (long long)extent);
+                end = start + 1;
+        }
+        s->starts[s->count] = start;
+        s->ends[s->count] = end;
+        s->steps[s->count] = bit(o->shrink_axis_mask, i) ? 1 : step;
+        s->count++;
+        return true;
+}
+
 bool tflite_import_strided_slice(struct tflite_import *im, struct tflite_node *n)
 {
         const struct tflite_StridedSliceOptions *o = TFLITE_OPTIONS(n, StridedSliceOptions);
@@ -263,54 +338,38 @@ bool tflite_import_strided_slice(struct tflite_import *im, struct tflite_node *n
         const int rank = value_rank(x);
         int64_t numbers[3][RANK_MAX];
         struct compose_slice s = { 0 };
-        bool gone[RANK_MAX] = { false };
-        dim_t dims[RANK_MAX];
-        int count, kept = 0;
-        if (o->ellipsis_mask || o->new_axis_mask)
-                return tflite_unsupported(im, "ellipsis_mask %lld and new_axis_mask %lld",
-                                          (long long)o->ellipsis_mask, (long long)o->new_axis_mask);
+        struct slice_entry list[2 * RANK_MAX];
+        dim_t dims[2 * RANK_MAX];
+        int count = 0, kept = 0;
         for (int i = 0; i < 3; i++) {
                 int many;
                 if (!tflite_ints(im, n, i + 1, numbers[i], RANK_MAX, &many))
                         return false;
-                if ((i && many != count) || many > rank)
-                        return tflite_invalid(im, "%d begins, ends or strides for rank %d", many,
-                                              rank);
+                if (i && many != count)
+                        return tflite_invalid(im, "%d begins, and %d ends or strides", count, many);
                 count = many;
         }
-        for (int d = 0; d < count; d++) {
-                const int64_t extent = value_extent(x, d), step = numbers[2][d];
-                int64_t start = numbers[0][d], end = numbers[1][d];
-                if (!step)
-                        return tflite_invalid(im, "a stride of 0");
-                if (start < -NUMBER_MAX || start > NUMBER_MAX || end < -NUMBER_MAX)
-                        return tflite_invalid(im, "elements %lld to %lld", (long long)start,
-                                              (long long)end);
-                end = compose_min(end, NUMBER_MAX);
-                if (o->offset)
-                        end += start;
-                if (bit(o->begin_mask, d))
-                        start = step > 0 ? 0 : extent - 1;
-                if (bit(o->end_mask, d))
-                        end = step > 0 ? extent : -extent - 1;
-                if (bit(o->shrink_axis_mask, d)) {
-                        start = start < 0 ? start + extent : start;
-                        if (start < 0 || start >= extent)
-                                return tflite_invalid(im, "index %lld of %lld", (long long)start,
-                                                      (long long)extent);
-                        end = start + 1;
-                        gone[d] = true;
-                }
-                s.axes[d] = d;
-                s.starts[d] = start;
-                s.ends[d] = end;
-                s.steps[d] = gone[d] ? 1 : step;
-                s.count++;
+        const int entries = slice_entries(im, o, count, rank, list);
+        if (entries < 0)
+                return false;
+        for (int k = 0; k < entries; k++) {
+                const int d = list[k].dimension;
+                if (list[k].entry < 0 || d < 0)
+                        continue;
+                s.axes[s.count] = d;
+                if (!slice_entry(im, o, numbers, list[k].entry, value_extent(x, d), &s))
+                        return false;
         }
         struct value *y = compose_slice(im->c, x, &s);
-        for (int d = 0; d < rank && y; d++)
-                if (!gone[d])
+        for (int k = 0; k < entries && y; k++) {
+                const int i = list[k].entry, d = list[k].dimension;
+                if (d < 0)
+                        dims[kept++] = dim_of(1);
+                else if (i < 0 || !bit(o->shrink_axis_mask, i))
                         dims[kept++] = y->type->dims[d];
+        }
+        if (kept > RANK_MAX)
+                return tflite_unsupported(im, "rank %d", kept);
         return tflite_output(im, n, 0, y ? compose_reshape(im->c, y, kept, dims) : NULL);
 }
 
@@ -443,29 +502,74 @@ bool tflite_import_mirror_pad(struct tflite_import *im, struct tflite_node *n)
         return pad(im, n, fill, PAD_REFLECT, 1);
 }
 
+/* Returns x at indices of the axis, where the first `batch` dimensions of both correspond. The axis
+ * is moved behind these, and what lay between them is moved back. */
+static struct value *gather_batches(struct tflite_import *im, struct value *x, struct value *at,
+                                    int axis, int batch, int rank)
+{
+        struct compose *c = im->c;
+        int64_t perm[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        int count = 0;
+        for (int d = 0; d < batch; d++)
+                perm[count++] = d;
+        perm[count++] = axis;
+        for (int d = batch; d < value_rank(x); d++)
+                if (d != axis)
+                        perm[count++] = d;
+        x = compose_transpose(c, x, perm);
+        for (int d = 0; d < value_rank(at); d++)
+                dims[d] = at->type->dims[d];
+        dims[value_rank(at)] = dim_of(1);
+        at = compose_cast(c, at, E_I64);
+        at = at ? compose_reshape(c, at, value_rank(at) + 1, dims) : NULL;
+        if (!x || !at)
+                return NULL;
+        struct attr *attrs = attrs_new(im->m, OP_gather_nd);
+        attr_set(attrs, OP_gather_nd, "batch_dims", batch);
+        struct value *y = value_build(c->b, OP_gather_nd, (struct value *[]){ x, at }, 2, attrs,
+                                      NULL);
+        const int rows = value_rank(at) - 1 - batch, between = axis - batch;
+        for (int d = 0; d < rank; d++)
+                perm[d] = d < batch || d >= axis + rows ? d
+                          : d < axis                    ? d + rows
+                                                        : d - between;
+        return y ? compose_transpose(c, y, perm) : NULL;
+}
+
 bool tflite_import_gather(struct tflite_import *im, struct tflite_node *n)
 {
         const struct tflite_GatherOptions *o = TFLITE_OPTIONS(n, GatherOptions);
         struct value *x = n->inputs[0]->value, *at = n->inputs[1]->value;
         const int axis = tflite_axis(im, o->axis, value_rank(x));
+        const int64_t batch = o->batch_dims + (o->batch_dims < 0 ? value_rank(at) : 0);
         if (axis < 0)
                 return false;
-        if (o->batch_dims)
-                return tflite_unsupported(im, "batch_dims %lld", (long long)o->batch_dims);
+        if (batch < 0 || batch > axis || batch > value_rank(at))
+                return tflite_invalid(im, "batch_dims %lld of indices %s and axis %d",
+                                      (long long)o->batch_dims, compose_text(im->c, at->type),
+                                      axis);
         if (!element_is_integer(value_element(at)))
                 return tflite_no_element(im, n, 1);
         dim_t dims[2 * RANK_MAX];
         int rank = 0;
         for (int d = 0; d < value_rank(x); d++) {
-                for (int k = 0; d == axis && k < value_rank(at); k++)
+                if (d < batch && !dim_equal(x->type->dims[d], at->type->dims[d]))
+                        return tflite_invalid(im, "indices %s of %s, which differ at dimension %d",
+                                              compose_text(im->c, at->type),
+                                              compose_text(im->c, x->type), d);
+                for (int k = (int)batch; d == axis && k < value_rank(at); k++)
                         dims[rank++] = at->type->dims[k];
                 if (d != axis)
                         dims[rank++] = x->type->dims[d];
         }
-        if (rank > RANK_MAX)
+        if (compose_max(rank, value_rank(at) + (batch > 0)) > RANK_MAX)
                 return tflite_unsupported(im, "rank %d", rank);
-        return compose_type(im->c, value_element(x), rank, dims) &&
-               tflite_output(im, n, 0, build_gather(im->c->b, x, at, axis));
+        if (!compose_type(im->c, value_element(x), rank, dims))
+                return false;
+        return tflite_output(im, n, 0,
+                             batch ? gather_batches(im, x, at, axis, (int)batch, rank)
+                                   : build_gather(im->c->b, x, at, axis));
 }
 
 /* ---- pixels as channels ---- */

@@ -295,6 +295,60 @@ def concatenation(c):
     return [y]
 
 
+def gather(c):
+    """batches of an operand have indices of their own"""
+    r = c.rng
+    q = c.quantized() if c.kind in (INT8, INT16) else {}
+    shape = [2, 3, 4, 5]
+    batch = int(r.integers(1, 4))
+    axis = int(r.integers(batch, 4))
+    rows = [int(n) for n in r.integers(1, 4, r.integers(0, 3))]
+    x, y = c.w.tensor(shape, c.kind, **q), c.w.tensor([*shape[:axis], *rows, *shape[axis + 1:]], c.kind, **q)
+    c.inputs.append(x)
+    at = r.integers(0, shape[axis], (*shape[:batch], *rows))
+    name = batch if rows and r.integers(2) else batch - (batch + len(rows)) or batch
+    c.w.add("GATHER", [x, ints(c, at, [np.int32, np.int64][int(r.integers(2))])], [y], "GatherOptions", axis=axis, batchDims=name)
+    return [y]
+
+
+def masked(c):
+    """an ellipsis of one dimension or more, new axes, single elements, parts"""
+    r = c.rng
+    q = c.quantized() if c.kind in (INT8, INT16) else {}
+    shape = [int(n) for n in r.integers(2, 5, r.integers(1, 4))]
+    cut = r.permutation(["cut"] * int(r.integers(0, len(shape))) + ["new"] * int(r.integers(0, 3)))
+    at = int(r.integers(0, len(cut) + 1))
+    kinds = [*cut[:at], *(["ellipsis"] if r.integers(4) else []), *cut[at:]]
+    kinds = [k if k != "cut" or r.integers(3) else "one" for k in kinds] or ["new"]
+    begin, end, step, d = [], [], [], 0
+    for k in kinds:
+        taken = k in ("cut", "one")
+        if k == "ellipsis":
+            d += len(shape) - int(np.isin(cut, ["cut"]).sum())
+        if taken:
+            extent = shape[d]
+            d += 1
+        else:
+            extent = 1
+        start = int(r.integers(0, extent))
+        back = k == "cut" and r.integers(3) == 0
+        begin.append(start - (extent if r.integers(2) else 0))
+        end.append(-extent - 1 if back else extent + 1)
+        step.append(int(r.integers(1, 3)) * (-1 if back else 1) if k == "cut" else 1)
+    mask = lambda kind: sum(1 << i for i, k in enumerate(kinds) if k == kind)
+    x, y = c.w.tensor(shape, c.kind, **q), c.w.tensor([1], c.kind, **q)
+    c.inputs.append(x)
+    c.w.add("STRIDED_SLICE", [x, ints(c, begin), ints(c, end), ints(c, step)], [y], "StridedSliceOptions", ellipsisMask=mask("ellipsis"), newAxisMask=mask("new"), shrinkAxisMask=mask("one"))
+    return [y]
+
+
+def split(c):
+    """parts that are said to have another scale are copied all the same"""
+    x, ys = c.input(2, 6), [c.output(2, 2) for _ in range(3)]
+    c.w.add("SPLIT", [ints(c, 1), x], ys, "SplitOptions", numSplits=3)
+    return ys
+
+
 MOVES = (FLOAT, INT8, INT16)
 CASES = {
     "batch_matmul": (batch_matmul, (FLOAT, INT8, INT16)), "space_to_batch": (batches(False), (FLOAT, INT8)), "batch_to_space": (batches(True), (FLOAT, INT8)),
@@ -308,7 +362,8 @@ CASES = {
     "reduce_all": (truth("REDUCE_ALL"), (BOOL,)), "reduce_any": (truth("REDUCE_ANY"), (BOOL,)),
     "update": (update(2, 3, 1), MOVES), "update_rows": (update(2, 5, 3), MOVES), "update_inner": (update(4, 2, 3), (FLOAT,)), "update_all": (update(4, 5, 3), (FLOAT,)),
     "tile": (tile, (FLOAT, INT32)), "one_hot": (one_hot, (FLOAT, INT32)), "top_k": (top_k, (FLOAT, INT8)), "mirror_pad": (mirror, (FLOAT, INT8)),
-    "sum": (total, (FLOAT, INT8, np.uint8)), "sum_bounded": (bounded, (INT8,)), "softmax": (softmax, (INT16,)), "concatenation": (concatenation, (np.uint8,)), "resize_bilinear": (resize, (FLOAT, INT8, INT16)),
+    "sum": (total, (FLOAT, INT8, np.uint8)), "sum_bounded": (bounded, (INT8,)), "softmax": (softmax, (INT16,)), "concatenation": (concatenation, (np.uint8, INT16)), "resize_bilinear": (resize, (FLOAT, INT8, INT16)),
+    "gather_batches": (gather, (FLOAT, INT8, INT16, INT32)), "strided_slice_masks": (masked, (FLOAT, INT8, INT32)), "split_scales": (split, (INT8, INT16)),
     "gelu": (row("GELU", options="GeluOptions"), (FLOAT,)), "gelu_tanh": (row("GELU", options="GeluOptions", approximate=True), (FLOAT,)), "sign": (row("SIGN"), (FLOAT, INT32)),
 }
 
@@ -322,3 +377,48 @@ WRONG = {("sum_bounded", INT8)}
 @pytest.mark.parametrize("name,kind", [(name, kind) for name, (_, kinds) in CASES.items() for kind in kinds], ids=lambda v: v if isinstance(v, str) else np.dtype(v).name)
 def test_operator(name, kind, seed, tmp_path):
     tflite.compare_operator(CASES[name][0], kind, seed, tmp_path, (name, kind) not in WRONG)
+
+
+def test_concatenation_of_other_scales(tmp_path):
+    """i8, which LiteRT refuses: as the reference kernel computes u8"""
+    m, rng = w.Writer(), np.random.default_rng(3)
+    scales, zeros, out = np.float32([0.5, 0.013, 1.7]), [3, -90, 127], (np.float32(0.11), -5)
+    xs = [m.tensor([4, 64], INT8, scale=s, zero=z) for s, z in zip(scales, zeros)]
+    y = m.tensor([4, 192], INT8, scale=out[0], zero=out[1])
+    m.add("CONCATENATION", xs, [y], "ConcatenationOptions", axis=1)
+    (tmp_path / "m.tflite").write_bytes(m.bytes(xs, [y]))
+    values = [rng.permutation(np.arange(-128, 128)).reshape(4, 64).astype(INT8) for _ in xs]
+    want = []
+    for v, s, z in zip(values, scales, zeros):
+        factor = s * (np.float32(1) / out[0])
+        real = v.astype(FLOAT) * factor + np.float32(-z) * factor
+        want.append(np.clip(np.trunc(real + np.copysign(np.float32(0.5), real)) + out[1], -128, 127).astype(INT8))
+    assert np.array_equal(tflite.computed(tmp_path / "m.tflite", values, tmp_path)[0], np.concatenate(want, 1))
+
+
+def wrong_node(name, tensors, **fields):
+    """a node of constants and an input [2, 3], the first operand"""
+    m = w.Writer()
+    x, y = m.tensor([2, 3]), m.tensor([1])
+    m.add(name, [x, *(m.constant(np.array(t, np.int32)) for t in tensors)], [y], **fields)
+    return m.bytes([x], [y])
+
+
+SLICE, GATHER = {"options": "StridedSliceOptions"}, {"options": "GatherOptions"}
+WRONG_NODES = {
+    "two_ellipses": (wrong_node("STRIDED_SLICE", [[0, 0], [0, 0], [1, 1]], ellipsisMask=3, **SLICE), dnncc.INVALID, "two ellipses"),
+    "too_many": (wrong_node("STRIDED_SLICE", [[0] * 4, [1] * 4, [1] * 4], newAxisMask=1, **SLICE), dnncc.INVALID, "3 begins, ends or strides for rank 2"),
+    "lengths": (wrong_node("STRIDED_SLICE", [[0, 0], [1], [1, 1]], newAxisMask=1, **SLICE), dnncc.INVALID, "2 begins, and 1 ends"),
+    "new_rank": (wrong_node("STRIDED_SLICE", [[0] * 15, [1] * 15, [1] * 15], newAxisMask=2 ** 15 - 1, **SLICE), dnncc.UNSUPPORTED, "rank 17"),
+    "stride_0": (wrong_node("STRIDED_SLICE", [[0, 0], [1, 1], [1, 0]], ellipsisMask=1, **SLICE), dnncc.INVALID, "a stride of 0"),
+    "batch_behind_axis": (wrong_node("GATHER", [[[0], [1]]], axis=0, batchDims=1, **GATHER), dnncc.INVALID, "batch_dims 1"),
+    "batch_below": (wrong_node("GATHER", [[[0], [1]]], axis=1, batchDims=-3, **GATHER), dnncc.INVALID, "batch_dims -3"),
+    "batch_extent": (wrong_node("GATHER", [[[0], [1], [1]]], axis=1, batchDims=1, **GATHER), dnncc.INVALID, "differ at dimension 0"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_NODES)
+def test_wrong_node(name, tmp_path):
+    content, code, text = WRONG_NODES[name]
+    done = tflite.ended(tmp_path / "m.tflite", content)
+    assert done.returncode == code and text in done.stderr, (done.returncode, done.stderr)
