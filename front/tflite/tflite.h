@@ -126,6 +126,8 @@ struct tflite_import {
         struct tflite_graph graph;      /* It is the subgraph at hand. */
         struct tflite_OperatorCode *codes;
         int code_count;
+        int nesting;                    /* So many calls of IF and WHILE lead to it. */
+        int64_t called;                 /* Such subgraphs had so many operators and tensors. */
         bool initializing;              /* The subgraph at hand is that of a CALL_ONCE. */
         struct map *variables;          /* It maps names to struct tflite_variable. */
         struct tflite_variable *variable_list;    /* It is the first one with an input. */

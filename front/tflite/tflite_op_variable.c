@@ -35,6 +35,10 @@ bool tflite_import_var_handle(struct tflite_import *im, struct tflite_node *n)
 static struct tflite_variable *variable_of(struct tflite_import *im, const struct tflite_node *n)
 {
         const struct tflite_tensor *handle = tflite_tensor(n, 0);
+        if (im->nesting) {
+                tflite_unsupported(im, "in a subgraph that IF or WHILE calls");
+                return NULL;
+        }
         if (handle && handle->variable)
                 return handle->variable;
         tflite_invalid(im, "operand 0 is no variable's handle");
@@ -97,7 +101,7 @@ bool tflite_import_call_once(struct tflite_import *im, struct tflite_node *n)
         if (number < 1 || number >= im->model.subgraphs.count)
                 return tflite_invalid(im, "subgraph %lld of %lld", (long long)number,
                                       (long long)im->model.subgraphs.count);
-        if (im->initializing)
+        if (im->initializing || im->nesting)
                 return tflite_unsupported(im, "in the subgraph of another one");
         const struct tflite_graph outer = im->graph;
         const struct tflite_node *node = im->node;
