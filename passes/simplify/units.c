@@ -19,27 +19,37 @@
 
 #include <string.h>
 
-enum { UNITS_DEPTH = 64 };              /* So many operations may stand between two contractions. */
+enum { UNITS_DEPTH = 64 };              /* The most operations between two contractions. */
 
 /* ---- weights ---- */
 
-/* Marks the indices of dimension d at which all elements of a constant of floats are zeros. Returns
- * how many these are. */
-static int64_t zeros_along(const struct constant *c, int d, bool *zero)
+/* Counts the elements of the dimensions in front of d, and of those behind it. */
+static void count_around(const struct type *t, int d, int64_t *outer, int64_t *inner)
+{
+        *outer = *inner = 1;
+        for (int k = 0; k < t->rank; k++)
+                if (k != d)
+                        *(k < d ? outer : inner) *= type_extent(t, k);
+}
+
+/* Marks the indices of dimension d at which all elements of a constant of f32 are zeros. */
+static void zeros_along(const struct constant *c, int d, bool *zero)
 {
         const struct type *t = c->value.type;
-        int64_t extent = type_extent(t, d), inner = 1, count = 0;
-        for (int k = d + 1; k < t->rank; k++)
-                inner *= type_extent(t, k);
-        int64_t outer = type_elements(t) / inner / extent;
+        const int64_t extent = type_extent(t, d);
+        int64_t outer, inner;
+        count_around(t, d, &outer, &inner);
         for (int64_t i = 0; i < extent; i++) {
                 zero[i] = true;
                 for (int64_t o = 0; o < outer && zero[i]; o++)
                         for (int64_t k = 0; k < inner && zero[i]; k++)
                                 zero[i] = constant_float(c, (o * extent + i) * inner + k) == 0;
-                count += zero[i];
         }
-        return count;
+}
+
+static bool is_weights(const struct value *v)
+{
+        return value_is_constant(v) && v->type->element == E_F32;
 }
 
 /* ---- what leaves ---- */
@@ -63,16 +73,15 @@ static struct value *narrowed_constant(struct units *u, const struct constant *c
         const struct type *from = c->value.type, *to = narrowed(u, from, d);
         if (c->kind == CONSTANT_SPLAT)
                 return constant_splat(u->b->m, to, c->data);
-        size_t inner = (size_t)element_info[from->element].bytes;
-        for (int k = d + 1; k < from->rank; k++)
-                inner *= (size_t)type_extent(from, k);
-        int64_t rows = type_bytes(from) / (int64_t)inner;
+        int64_t outer, inner;
+        count_around(from, d, &outer, &inner);
+        const size_t bytes = (size_t)(inner * element_info[from->element].bytes);
         char *data = constant_room(u->b->m, (size_t)type_bytes(to)), *next = data;
-        for (int64_t i = 0; i < rows; i++) {
+        for (int64_t i = 0; i < outer * u->extent; i++) {
                 if (u->leaves[i % u->extent])
                         continue;
-                memcpy(next, (const char *)c->data + (size_t)i * inner, inner);
-                next += inner;
+                memcpy(next, (const char *)c->data + (size_t)i * bytes, bytes);
+                next += bytes;
         }
         return constant_dense(u->b->m, to, data, c->name);
 }
@@ -88,8 +97,7 @@ static bool is_depthwise(const struct op *op)
 static bool begins(const struct value *v, int d)
 {
         return op_is(v, OP_convolve) && d == 1 && op_int(v->op, "groups") == 1 &&
-               value_is_constant(op_operand(v->op, 1)) &&
-               op_operand(v->op, 1)->type->element == E_F32;
+               is_weights(op_operand(v->op, 1));
 }
 
 /* Returns the dimension of the operand that has these units; -1: it has none of them; -2: they
@@ -98,10 +106,8 @@ static int dimension_in(const struct op *op, int operand, int d)
 {
         struct relation r;
         if (op->code == OP_convolve)
-                return d == 1 && is_depthwise(op) && value_is_constant(op_operand(op, 1)) &&
-                                       op_operand(op, 1)->type->element == E_F32
-                               ? 1 - operand
-                               : -2;
+                return d == 1 && is_depthwise(op) && is_weights(op_operand(op, 1)) ? 1 - operand
+                                                                                  : -2;
         if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE) && op->code != OP_broadcast &&
             op->code != OP_reduce_window)
                 return -2;
@@ -224,7 +230,7 @@ struct value *rewrite_convolve_units(struct builder *b, struct op *op,
 {
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         (void)context;
-        if (op_int(op, "groups") != 1 || !value_is_constant(w) || w->type->element != E_F32 ||
+        if (op_int(op, "groups") != 1 || !is_weights(w) ||
             w->constant->kind != CONSTANT_DENSE || !can_leave(x, 1, 0))
                 return NULL;
         int64_t extent = type_extent(w->type, 1);
