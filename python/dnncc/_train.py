@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._error import ArgumentError, Error
+from ._error import ArgumentError, Error, cannot_read
 from ._files import write_whole
 from ._model import Model, Outputs, Sequence
 
@@ -63,7 +63,7 @@ class Training:
             raise ArgumentError(f"save writes FILE.npz, not '{path}'")
         write_whole(path, self._write)
 
-    def _write(self, path):
+    def _write(self, path: str) -> None:
         import zipfile                  # numpy.savez takes some names as its own arguments
         with zipfile.ZipFile(path, "w") as archive:
             for name in self.keys():
@@ -72,19 +72,19 @@ class Training:
 
     def load(self, path: str | os.PathLike[str]) -> None:
         """Goes on with what save wrote. A file of other names or shapes changes nothing."""
-        with np.load(os.fspath(path), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
+        path = os.fspath(path)
+        arrays = read_arrays(path)
         for name in self.keys():
             if name not in arrays:
-                raise ArgumentError(f"{os.fspath(path)} has no '{name}'")
+                raise ArgumentError(f"{path} has no '{name}'")
             if arrays[name].shape != self[name].shape or arrays[name].dtype != self[name].dtype:
-                raise ArgumentError(f"{os.fspath(path)}: '{name}' is {arrays[name].dtype} {arrays[name].shape}, "
+                raise ArgumentError(f"{path}: '{name}' is {arrays[name].dtype} {arrays[name].shape}, "
                                     f"want {self[name].dtype} {self[name].shape}")
         for name in self.keys():
             self[name] = arrays[name]
 
     def export(self, path: str | os.PathLike[str]) -> None:
-        """Writes the ONNX model that was compiled with the weights of now."""
+        """Writes the ONNX model that was compiled, with the weights of now (not the means of them that ema= keeps)."""
         try:
             import onnx  # type: ignore[import-not-found, import-untyped, unused-ignore]
         except ImportError:
@@ -99,6 +99,17 @@ class Training:
             if tensor.name in self.keys():
                 tensor.CopyFrom(onnx.numpy_helper.from_array(np.array(self[tensor.name]), tensor.name))
         write_whole(os.fspath(path), lambda temporary: onnx.save(proto, temporary))
+
+
+def read_arrays(path: str) -> dict[str, np.ndarray]:
+    """the arrays of FILE.npz by name"""
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return {name: file[name] for name in file.files}
+    except OSError as error:
+        raise cannot_read(path, error) from None
+    except Exception:                   # of numpy, zipfile and zlib; a file of one array is no context manager
+        raise ArgumentError(f"{path} is no file that save wrote") from None
 
 
 def train(model: Any, example: Any, cache: bool, options: dict[str, Any]) -> Training:

@@ -72,6 +72,21 @@ def test_files(net, tmp_path):
         net.save(tmp_path / "a.txt")
 
 
+def test_wrong_files(net, tmp_path):
+    net.save(tmp_path / "a.npz")
+    whole, kept = (tmp_path / "a.npz").read_bytes(), {name: net[name].copy() for name in net.keys()}
+    with pytest.raises(dnncc_package.MissingFileError, match="b.npz"):
+        net.load(tmp_path / "b.npz")
+    np.save(tmp_path / "one.npy", X)
+    wrong = [b"", b"no archive", (tmp_path / "one.npy").read_bytes(), *(whole[:length] for length in range(1, len(whole), 50)),
+             whole.replace(b"NUMPY", b"numpy")]
+    for bytes_ in wrong:
+        (tmp_path / "b.npz").write_bytes(bytes_)
+        with pytest.raises(dnncc_package.ArgumentError, match="b.npz is no file that save wrote"):
+            net.load(tmp_path / "b.npz")
+    assert all(np.array_equal(net[name], a) for name, a in kept.items())
+
+
 def test_export(net, tmp_path):
     for _ in range(5):
         net.step(X, LABELS, 0.5)
