@@ -126,8 +126,9 @@ struct tflite_import {
         struct tflite_graph graph;      /* It is the subgraph at hand. */
         struct tflite_OperatorCode *codes;
         int code_count;
-        int nesting;                    /* So many calls of IF and WHILE lead to it. */
-        int64_t called;                 /* Such subgraphs had so many operators and tensors. */
+        int nesting;                    /* Calls of IF and WHILE that lead to it. */
+        int64_t called;                 /* Operators and tensors of all subgraphs that calls
+                                         * of IF and WHILE imported. */
         bool initializing;              /* The subgraph at hand is that of a CALL_ONCE. */
         struct map *variables;          /* It maps names to struct tflite_variable. */
         struct tflite_variable *variable_list;    /* It is the first one with an input. */

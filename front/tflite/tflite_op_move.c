@@ -264,8 +264,9 @@ struct slice_entry {
         int dimension;                  /* It is that of the operand; -1: a new one. */
 };
 
-/* Lists what becomes of the operand's dimensions; an ellipsis stands for all that no entry is
- * of. Returns how many there are, or -1 after an error. */
+/* Lists the dimensions of the result; an ellipsis stands for the dimensions of the operand that no
+ * entry of begin, end and strides slices. Returns how many dimensions there are, or -1 after an
+ * error. */
 static int slice_entries(struct tflite_import *im, const struct tflite_StridedSliceOptions *o,
                          int count, int rank, struct slice_entry *list)
 {
