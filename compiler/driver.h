@@ -37,6 +37,8 @@ struct run {
         int definition_count, symbol_count;
         struct import_weights *weights; /* They are the initializers whose derivatives --gradient
                                          * may ask for; NULL: none. */
+        struct import_training *training; /* --train makes a step of nodes in these modes; NULL: no
+                                           * step is made. */
         struct cache *cache;            /* It is that of --cache, or NULL (cache.h). */
         bool keeps_bytes;               /* An import leaves `bytes` for the next one. */
         bool meanings;                  /* The C that is printed defines C functions of the

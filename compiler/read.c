@@ -231,7 +231,7 @@ static bool import_once(struct run *run, struct model_facts *facts, const char *
                 .text_bytes = o->text_bytes.items, .text_byte_count = o->text_bytes.count,
                 .definitions = run->definitions, .definition_count = run->definition_count,
                 .symbols = run->symbols, .symbol_count = run->symbol_count,
-                .weights = run->weights,
+                .weights = run->weights, .training = run->training,
                 .seed = o->seed, .channel_block = o->nchwc, .facts = facts,
                 .into = entry ? run->state.module : NULL, .function = entry,
         };

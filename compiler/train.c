@@ -10,6 +10,9 @@
  *        constants w                ->   infer(x; w) -> y; w
  *                                        init() -> w, w.m, step
  *
+ * A node in training (struct import_mode) is one thing in train and another in infer; the moments
+ * of normalizations in training are state, too.
+ *
  * It does so before all passes, so that everything that follows sees three ordinary functions. */
 #include "compiler/train.h"
 
@@ -41,11 +44,19 @@ static struct kept name_state_of(struct training *t, const struct trained *w, co
         return name_state(t, arena_printf(t->m->arena, "%s.%s", w->own.name, what));
 }
 
+/* Is v an input that the import added for the step alone? */
+static bool is_of_step(const struct training *t, const struct value *v)
+{
+        return v == t->nodes->on || v == t->nodes->step;
+}
+
 static void name_all(struct training *t)
 {
         t->names = map_new(t->arena);
         for (int i = 0; i < t->f->body.argument_count; i++)
-                map_set(t->names, t->f->input_ports[i].name, strlen(t->f->input_ports[i].name), t);
+                if (!is_of_step(t, &t->f->body.arguments[i]))
+                        map_set(t->names, t->f->input_ports[i].name,
+                                strlen(t->f->input_ports[i].name), t);
         for (int i = 0; i < t->f->output_count; i++)
                 map_set(t->names, t->f->output_ports[i].name, strlen(t->f->output_ports[i].name),
                         t);
@@ -53,6 +64,8 @@ static void name_all(struct training *t)
                 t->loss.name = name_apart(t, t->loss.name);
         for (int i = 0; i < t->weight_count; i++)
                 t->weights[i].own = name_state(t, t->weights[i].own.name);
+        for (int i = 0; i < t->moment_count; i++)
+                t->moments[i].own = name_state(t, t->moments[i].own.name);
         /* State of a constant's name is that constant: who sets weights by name relies on it. */
         for (const struct constant *c = t->m->constants; c; c = c->next)
                 if (c->name)
@@ -116,11 +129,35 @@ static struct value *add_state(struct making *k, const struct kept *state, const
         return v;
 }
 
-static struct map *needed_by(const struct training *t, struct value *const *values, int count)
+/* ---- copies of the model ---- */
+
+static const struct import_mode *mode_of(const struct training *t, const struct value *v)
+{
+        return map_get(t->modes, (const char *)&v, sizeof v);
+}
+
+/* Returns the value that v is in a step of training, or in inference. */
+static struct value *in_mode(const struct training *t, struct value *v, bool trains)
+{
+        const struct import_mode *m;
+        while ((m = mode_of(t, v)) != NULL)
+                v = trains ? m->trained : m->inferred;
+        return v;
+}
+
+static void set_needed(const struct training *t, struct map *needed, struct value *v, bool trains)
+{
+        v = in_mode(t, v, trains);
+        map_set(needed, (const char *)&v, sizeof v, needed);
+}
+
+/* Returns the values of the model that these need. */
+static struct map *needed_by(const struct training *t, struct value *const *values, int count,
+                             bool trains)
 {
         struct map *needed = map_new(t->arena);
         for (int i = 0; i < count; i++)
-                map_set(needed, (const char *)&values[i], sizeof values[i], needed);
+                set_needed(t, needed, values[i], trains);
         for (const struct op *op = t->f->body.last->previous; op; op = op->previous) {
                 bool wanted = false;
                 for (int i = 0; i < op->result_count; i++) {
@@ -134,7 +171,7 @@ static struct map *needed_by(const struct training *t, struct value *const *valu
                         struct value *v = i < op->operand_count ? op_operand(op, i)
                                                                 : captures[i - op->operand_count];
                         if (v)
-                                map_set(needed, (const char *)&v, sizeof v, needed);
+                                set_needed(t, needed, v, trains);
                 }
         }
         return needed;
@@ -145,31 +182,61 @@ static bool is_needed(struct map *needed, const struct value *v)
         return map_get(needed, (const char *)&v, sizeof v) != NULL;
 }
 
-/* Copies what the values of the model need, with the weights, or their means, as state, and sets
- * scratch of each value to its copy. */
-static void copy_model(struct making *k, struct map *needed, bool means, struct value **weights)
+static struct value *copy_of(struct value *v) { return v->scratch ? v->scratch : v; }
+
+/* Which copy of the model a function has. */
+struct copy {
+        struct map *needed;
+        bool trains, means;             /* It is a step's; weights are their means. */
+        struct value *step;             /* The number of the step. */
+};
+
+/* Copies the inputs that are needed, and sets scratch of each to its copy. */
+static void copy_inputs(struct making *k, const struct copy *c)
 {
-        struct function *f = k->t->f;
+        const struct function *f = k->t->f;
         for (int i = 0; i < f->body.argument_count; i++) {
                 struct value *v = &f->body.arguments[i];
-                if (!is_needed(needed, v))
+                if (!is_needed(c->needed, v) || is_of_step(k->t, v))
                         continue;
                 v->scratch = function_add_input(k->f, f->input_ports[i].name, v->type);
                 k->f->input_ports[k->f->body.argument_count - 1].is_text =
                         f->input_ports[i].is_text;
         }
-        for (int i = 0; i < k->t->weight_count; i++) {
-                const struct trained *w = &k->t->weights[i];
+}
+
+/* Copies what the values of the model need, with the weights, or their means, as state, and sets
+ * scratch of each value to its copy. */
+static void copy_model(struct making *k, struct copy *c, struct value **weights)
+{
+        const struct training *t = k->t;
+        copy_inputs(k, c);
+        for (int i = 0; i < t->weight_count; i++) {
+                const struct trained *w = &t->weights[i];
                 w->value->scratch = weights[i] =
-                        add_state(k, means ? &w->mean : &w->own, w->value->type);
+                        add_state(k, c->means ? &w->mean : &w->own, w->value->type);
         }
-        for (struct op *op = f->body.first; op != f->body.last; op = op->next) {
+        for (int i = 0; i < t->moment_count; i++)
+                if (is_needed(c->needed, t->moments[i].value))
+                        t->moments[i].value->scratch = add_state(k, &t->moments[i].own,
+                                                                 t->moments[i].value->type);
+        if (is_needed(c->needed, t->nodes->on))
+                t->nodes->on->scratch = build_scalar(&k->b, E_BOOL, c->trains);
+        if (is_needed(c->needed, t->nodes->step)) {
+                c->step = c->trains ? add_state(k, &t->step, t->nodes->step->type) : NULL;
+                t->nodes->step->scratch = c->trains ? c->step : build_scalar(&k->b, E_I64, 0);
+        }
+        for (struct op *op = t->f->body.first; op != t->f->body.last; op = op->next) {
                 bool wanted = false;
                 for (int i = 0; i < op->result_count; i++)
-                        wanted = wanted || is_needed(needed, &op->results[i]);
+                        wanted = wanted || is_needed(c->needed, &op->results[i]);
                 struct op *copy = wanted ? op_clone(&k->b, op) : NULL;
                 for (int i = 0; copy && i < op->result_count; i++)
                         op->results[i].scratch = &copy->results[i];
+                for (int i = 0; i < op->result_count; i++)
+                        if (mode_of(t, &op->results[i]))
+                                op->results[i].scratch =
+                                        copy_of(in_mode(t, &op->results[i], c->trains));
         }
 }
 
@@ -179,12 +246,12 @@ static void forget_copies(const struct training *t)
                 t->f->body.arguments[i].scratch = NULL;
         for (int i = 0; i < t->weight_count; i++)
                 t->weights[i].value->scratch = NULL;
+        for (int i = 0; i < t->moment_count; i++)
+                t->moments[i].value->scratch = NULL;
         for (struct op *op = t->f->body.first; op; op = op->next)
                 for (int i = 0; i < op->result_count; i++)
                         op->results[i].scratch = NULL;
 }
-
-static struct value *copy_of(struct value *v) { return v->scratch ? v->scratch : v; }
 
 /* ---- train ---- */
 
@@ -312,6 +379,16 @@ static bool clip(struct making *k, struct value **gradients, int count)
         return true;
 }
 
+/* Returns what a step needs of the model: the loss, and the new moments. */
+static struct map *needed_by_step(const struct training *t)
+{
+        struct value **values = arena_array(t->arena, (size_t)t->moment_count + 1, sizeof *values);
+        values[0] = t->loss.value;
+        for (int i = 0; i < t->moment_count; i++)
+                values[1 + i] = t->moments[i].next;
+        return needed_by(t, values, 1 + t->moment_count, true);
+}
+
 static bool make_train(struct training *t)
 {
         struct making k = begin(t, "train");
@@ -319,10 +396,13 @@ static bool make_train(struct training *t)
         const size_t count = (size_t)t->weight_count;
         struct value **weights = arena_array(t->arena, count, sizeof *weights),
                      **made = arena_array(t->arena, count, sizeof *made);
-        copy_model(&k, needed_by(t, &loss, 1), false, weights);
-        loss = copy_of(loss);
-        forget_copies(t);
+        struct copy copy = { .needed = needed_by_step(t), .trains = true };
+        copy_model(&k, &copy, weights);
+        loss = copy_of(in_mode(t, loss, true));
         yield_as(&k, t->loss.name, loss);
+        for (int i = 0; i < t->moment_count; i++)
+                yield_as(&k, t->moments[i].own.next, copy_of(t->moments[i].next));
+        forget_copies(t);
         struct value *seed = build_like(&k.b, loss, 1);
         struct sweep s = { .b = &k.b, .arena = t->arena, .replaces = true };
         const struct gradient g = { .ys = &loss,
@@ -335,7 +415,9 @@ static bool make_train(struct training *t)
                 return gradient_refused(t->run, &s);
         struct optimizer o = t->o;
         struct value *due;
-        if (!begin_step(&k, add_state(&k, &t->step, type_scalar(t->m, E_I64)), &o, &due))
+        if (!copy.step)
+                copy.step = add_state(&k, &t->step, type_scalar(t->m, E_I64));
+        if (!begin_step(&k, copy.step, &o, &due))
                 return false;
         accumulate(&k, due, made);
         if (t->clip && !clip(&k, made, t->weight_count))
@@ -361,11 +443,15 @@ static bool make_infer(struct training *t)
         const bool means = !isnan(t->ema);
         struct making k = begin(t, "infer");
         struct value **weights = arena_array(t->arena, (size_t)t->weight_count, sizeof *weights);
-        copy_model(&k, needed_by(t, outputs, count), means, weights);
+        struct copy copy = { .needed = needed_by(t, outputs, count, false), .means = means };
+        copy_model(&k, &copy, weights);
         for (int i = 0; i < t->f->output_count; i++)
                 if (i != t->loss.output)
                         yield_as(&k, t->f->output_ports[i].name,
-                                 copy_of(op_operand(t->f->body.last, i)));
+                                 copy_of(in_mode(t, op_operand(t->f->body.last, i), false)));
+        for (int i = 0; i < t->moment_count; i++)
+                if (t->moments[i].value->scratch)
+                        yield_as(&k, t->moments[i].own.next, t->moments[i].value->scratch);
         forget_copies(t);
         for (int i = 0; i < t->weight_count; i++)
                 yield_as(&k, means ? t->weights[i].mean.next : t->weights[i].own.next, weights[i]);
@@ -382,6 +468,8 @@ static bool make_init(struct training *t)
 {
         struct making k = begin(t, "init");
         init_state(&k, &t->step, build_scalar(&k.b, E_I64, 0));
+        for (int i = 0; i < t->moment_count; i++)
+                init_state(&k, &t->moments[i].own, t->moments[i].value);
         for (int i = 0; i < t->weight_count; i++) {
                 struct value *v = t->weights[i].value;
                 init_state(&k, &t->weights[i].own, v);
@@ -396,10 +484,33 @@ static bool make_init(struct training *t)
         return end(&k);
 }
 
+/* Lists the moments of normalizations in training that the loss depends on. */
+static void find_moments(struct training *t)
+{
+        struct map *needed = needed_by(t, &t->loss.value, 1, true), *listed = map_new(t->arena);
+        const struct import_weights *w = t->run->weights;
+        for (int i = 0; i < t->nodes->mode_count; i++) {
+                const struct import_mode *m = &t->nodes->modes[i];
+                for (int k = 0; k < 2 && m->moments[k] && is_needed(needed, m->trained); k++)
+                        if (m->trained != m->inferred)
+                                map_set(listed, (const char *)&m->moments[k],
+                                        sizeof m->moments[k], m->next[k]);
+        }
+        for (int i = 0; i < w->found_count; i++) {
+                struct value *v = w->found[i].value, *next;
+                if (!(next = map_get(listed, (const char *)&v, sizeof v)))
+                        continue;
+                ARENA_GROW(t->arena, t->moments, t->moment_count);
+                t->moments[t->moment_count++] = (struct trained){
+                        .value = v, .next = next, .own.name = w->found[i].name
+                };
+        }
+}
+
 bool train_build(struct run *run)
 {
         struct module *m = run->state.module;
-        struct training t = { .run = run, .arena = run->arena, .m = m };
+        struct training t = { .run = run, .arena = run->arena, .m = m, .nodes = run->training };
         if (!run->options.train)
                 return true;
         if (!m)
@@ -417,9 +528,13 @@ bool train_build(struct run *run)
                         return train_usage(&t, "--train",
                                            "it is for one function, without state and likely "
                                            "extents");
+        if (t.nodes->nodes == TRAINING_ALL && !t.nodes->mode_count)
+                return train_usage(&t, "--training-mode=all",
+                                   "the model has no BatchNormalization and no Dropout");
         if (!train_read_options(&t) || !loss_find(run, t.f, &t.loss) ||
             !train_find_weights(&t))
                 return false;
+        find_moments(&t);
         name_all(&t);
         m->functions = NULL;
         m->functions_end = &m->functions;

@@ -131,6 +131,13 @@ bool train_parse(struct run *run)
                 return true;
         run->weights = run->weights ? run->weights : ARENA_NEW(run->arena, struct import_weights);
         run->weights->all = true;
+        static const enum import_training_nodes nodes[] = {
+                [TRAINING_MODE_MODEL] = TRAINING_STATED,
+                [TRAINING_MODE_ALL] = TRAINING_ALL,
+                [TRAINING_MODE_NONE] = TRAINING_NONE,
+        };
+        run->training = ARENA_NEW(run->arena, struct import_training);
+        run->training->nodes = nodes[run->options.training_mode];
         return true;
 }
 
@@ -170,13 +177,41 @@ static bool is_named(const struct list *list, const char *name, bool *used)
 
 struct choice { const struct list *update, *freeze; bool *update_used, *freeze_used; };
 
+static bool is_chosen(const struct choice *c, const char *name)
+{
+        const bool updated = is_named(c->update, name, c->update_used) || !c->update->count;
+        return !is_named(c->freeze, name, c->freeze_used) && updated;
+}
+
 /* Makes a weight of v where it is chosen. */
 static void find_weight(struct training *t, const struct choice *c, const char *name,
                         struct value *v)
 {
-        const bool updated = is_named(c->update, name, c->update_used) || !c->update->count;
-        if (!is_named(c->freeze, name, c->freeze_used) && updated)
+        if (is_chosen(c, name))
                 add_weight(t, name, v);
+}
+
+/* Leaves a normalization in inference where one of its moments is not chosen. */
+static void find_modes(struct training *t, const struct choice *c)
+{
+        struct map *weights = map_new(t->arena);        /* It maps values to initializers. */
+        const struct import_weights *w = t->run->weights;
+        for (int i = 0; i < w->found_count; i++)
+                map_set(weights, (const char *)&w->found[i].value, sizeof w->found[i].value,
+                        &w->found[i]);
+        t->modes = map_new(t->arena);
+        for (int i = 0; i < t->nodes->mode_count; i++) {
+                struct import_mode *m = &t->nodes->modes[i];
+                bool chosen = true;
+                for (int k = 0; k < 2 && m->moments[k]; k++) {
+                        const struct import_weight *moment = map_get(
+                                weights, (const char *)&m->moments[k], sizeof m->moments[k]);
+                        chosen = is_chosen(c, moment->name) && chosen;
+                }
+                if (!chosen)
+                        m->trained = m->inferred;
+                map_set(t->modes, (const char *)&m->made, sizeof m->made, m);
+        }
 }
 
 static bool *none_used(const struct training *t, const struct list *list)
@@ -205,11 +240,12 @@ bool train_find_weights(struct training *t)
         const struct choice c = { &o->update, &o->freeze, none_used(t, &o->update),
                                   none_used(t, &o->freeze) };
         for (int i = 0; i < w->found_count; i++)
-                if (!w->found[i].recorded)
+                if (!w->found[i].setting)
                         find_weight(t, &c, w->found[i].name, w->found[i].value);
         for (struct constant *k = t->m->constants; k && !w->found_count; k = k->next)
                 if (k->name && element_is_float(k->value.type->element))
                         find_weight(t, &c, k->name, &k->value);
+        find_modes(t, &c);
         for (struct constant *k = t->m->constants; k; k = k->next)
                 k->varies = false;
         return all_used(t, "--update", c.update, c.update_used) &&

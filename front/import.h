@@ -72,8 +72,8 @@ struct import_symbol { const char *name, *symbol; };
 struct import_weight {
         const char *name;
         struct value *value;
-        bool recorded;                  /* It is a moment that a normalization recorded: no step of
-                                         * training changes it. */
+        bool setting;                   /* It is a number that a node is told, as bounds are and the
+                                         * moments that a normalization recorded: no weight. */
 };
 struct import_weights {
         bool all;                       /* Any initializer is meant, else those of these names. */
@@ -81,6 +81,27 @@ struct import_weights {
         int name_count;
         struct import_weight *found;    /* The import lists those that the model has. */
         int found_count;
+};
+
+/* A node makes one thing in inference and another one in a step of training: BatchNormalization,
+ * Dropout. */
+struct import_mode {
+        struct value *made;             /* It selects one of both by `on` below. */
+        struct value *inferred, *trained;
+        struct value *moments[2];       /* They are initializers, a normalization's recorded mean
+                                         * and variance, or NULL. */
+        struct value *next[2];          /* These are the moments behind a step. */
+};
+/* --training-mode: nodes in training are those that say so, or all, or none. */
+enum import_training_nodes { TRAINING_STATED, TRAINING_ALL, TRAINING_NONE };
+/* --train: the import adds two inputs behind those of the model, and lists the nodes in training.
+ * What makes the step puts one mode or the other in their place. */
+struct import_training {
+        enum import_training_nodes nodes;
+        struct value *on, *step;        /* Inputs: is it a step (bool), and its number (i64). Random
+                                         * numbers differ from step to step. */
+        struct import_mode *modes;
+        int mode_count;
 };
 
 struct import_options {
@@ -107,6 +128,7 @@ struct import_options {
         const char *seed;               /* --seed states it for random numbers, or it is "input"; it
                                          * is NULL where it is not given. */
         struct import_weights *weights; /* NULL: no derivatives are asked for. */
+        struct import_training *training; /* NULL: no step of training is made. */
         int channel_block;              /* --nchwc states 8 or 16; it is 0 where it is not given. */
         struct module *into;            /* The model becomes a function of this module; where it is
                                          * NULL a module is made. */

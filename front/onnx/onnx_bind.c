@@ -9,6 +9,7 @@
 
 #include "base/size.h"
 #include "front/asked.h"
+#include "front/compose/compose_random.h"
 #include "front/onnx/onnx_texts.h"
 
 /* ---- graph inputs ---- */
@@ -479,6 +480,16 @@ bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct f
         return ok;
 }
 
+bool onnx_bind_step(struct onnx_import *im, struct function *f)
+{
+        struct import_training *t = im->options->training;
+        if (!t)
+                return true;
+        t->on = add_input(im, f, "step.on", type_scalar(im->m, E_BOOL));
+        t->step = t->on ? add_input(im, f, "step.number", type_scalar(im->m, E_I64)) : NULL;
+        return t->step != NULL;
+}
+
 bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct function *f)
 {
         const char *seed = im->options->seed;
@@ -488,7 +499,10 @@ bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct fun
                         return onnx_usage(im, "--seed %s: want a number from 0 on, or input",
                                           onnx_option_text(im, seed));
                 im->model->seed = compose_integer(im->c, E_U64, number);
-                return true;
+                if (im->options->training)
+                        im->model->seed = compose_key(im->c, im->model->seed,
+                                                      im->options->training->step);
+                return im->model->seed != NULL;
         }
         if (onnx_scope_find(scope, onnx_bytes("seed")))
                 return onnx_usage(im, "--seed input: the model has a value 'seed' of its own");

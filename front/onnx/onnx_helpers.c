@@ -31,12 +31,32 @@ static const struct type *onnx_declared(struct onnx_import *im, const struct onn
         return NULL;
 }
 
-void onnx_recorded(struct onnx_import *im, const struct value *v)
+struct import_weight *onnx_weight(const struct onnx_import *im, const struct value *v)
 {
-        struct import_weights *weights = im->options->weights;
+        const struct import_weights *weights = im->options->weights;
         for (int i = 0; weights && i < weights->found_count; i++)
                 if (weights->found[i].value == v)
-                        weights->found[i].recorded = true;
+                        return &weights->found[i];
+        return NULL;
+}
+
+bool onnx_in_training(const struct onnx_import *im, bool stated)
+{
+        const struct import_training *t = im->options->training;
+        return t && t->nodes != TRAINING_STATED ? t->nodes == TRAINING_ALL : stated;
+}
+
+struct value *onnx_by_mode(struct onnx_import *im, struct import_mode m)
+{
+        struct import_training *t = im->options->training;
+        if (!t || !m.inferred || !m.trained)
+                return m.trained;
+        m.made = compose_select(im->c, t->on, m.trained, m.inferred);
+        if (!m.made)
+                return NULL;
+        ARENA_GROW(im->m->arena, t->modes, t->mode_count);
+        t->modes[t->mode_count++] = m;
+        return m.made;
 }
 
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,

@@ -37,8 +37,13 @@ static inline bool onnx_output(struct onnx_node *n, int i, struct value *v)
         return v != NULL;
 }
 
-/* Says that a value, where it is a weight, is a moment that a normalization recorded. */
-void onnx_recorded(struct onnx_import *im, const struct value *v);
+/* Returns the initializer that v is where derivatives by it may be asked for, or NULL. */
+struct import_weight *onnx_weight(const struct onnx_import *im, const struct value *v);
+/* Is a node that states a mode in training, as --training-mode has it? */
+bool onnx_in_training(const struct onnx_import *im, bool stated);
+/* Returns what a node makes, m.trained in a step of training, else m.inferred, or NULL after an
+ * error. Without --train that is m.trained. */
+struct value *onnx_by_mode(struct onnx_import *im, struct import_mode m);
 /* Returns the type that the model declares for an output, which must be of element e, and of this
  * rank (-1: of any). */
 const struct type *onnx_declared_as(struct onnx_import *im, const struct onnx_node *n, int output,

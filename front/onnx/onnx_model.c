@@ -306,7 +306,7 @@ static int *arrange(struct onnx_import *im, const struct wanted *wanted, struct 
         }
         bool ok = onnx_initializers(im, im->scope, g, needed) &&
                   onnx_bind_inputs(im, im->scope, f, g, needed) &&
-                  onnx_bind_seed(im, im->scope, f);
+                  onnx_bind_step(im, f) && onnx_bind_seed(im, im->scope, f);
         return ok ? onnx_wiring_order(im, w, im->scope, count) : NULL;
 }
 

@@ -334,6 +334,8 @@ dim_t onnx_bound_dim(struct onnx_import *im, const char *name, size_t length, in
  * `needed` has, unless it is NULL. */
 bool onnx_bind_inputs(struct onnx_import *im, struct onnx_scope *scope, struct function *f,
                       const Onnx__GraphProto *g, struct map *needed);
+/* Adds the inputs of a step of training (--train), which are no names of the model. */
+bool onnx_bind_step(struct onnx_import *im, struct function *f);
 /* Sets model->seed as --seed says, behind the inputs of the model, of which it becomes one where
  * the option asks for that. */
 bool onnx_bind_seed(struct onnx_import *im, struct onnx_scope *scope, struct function *f);

@@ -31,6 +31,48 @@ bool onnx_import_softmax(struct onnx_import *im, struct onnx_node *n)
                                         value_element(x)));
 }
 
+/* ---- BatchNormalization ---- */
+
+/* Sets *moment to what earlier nodes of the step made of it, where several share it. */
+static void follow_moment(const struct import_training *t, int i, struct value **moment)
+{
+        for (int k = t->mode_count - 1; k >= 0; k--)
+                if (t->modes[k].moments[i] == *moment) {
+                        *moment = t->modes[k].next[i];
+                        return;
+                }
+}
+
+/* Imports a node in training, where a step is made: inference has the recorded moments, and a step
+ * makes new ones. */
+static bool normalize_in_step(struct onnx_import *im, struct onnx_node *n,
+                              struct compose_batch_norm b)
+{
+        struct import_mode m = { .moments = { b.mean, b.variance } };
+        if (im->b.region->owner)
+                return onnx_unsupported(im, n, "training inside of a branch or loop, whose moments "
+                                               "are no state");
+        if (!onnx_weight(im, b.mean) || !onnx_weight(im, b.variance))
+                return onnx_unsupported(im, n, "training by a mean and a variance that are no "
+                                               "initializers of the model");
+        b.training = false;
+        m.inferred = compose_batch_norm(im->c, n->inputs[0], &b, NULL);
+        b.training = true;
+        follow_moment(im->options->training, 0, &b.mean);
+        follow_moment(im->options->training, 1, &b.variance);
+        m.trained = m.inferred ? compose_batch_norm(im->c, n->inputs[0], &b, m.next) : NULL;
+        if (!m.trained || !onnx_output(n, 0, onnx_by_mode(im, m)))
+                return false;
+        for (int i = 0; i < 2; i++)
+                if (1 + i < n->output_count && n->wanted[1 + i]) {
+                        struct import_mode own = { .inferred = m.moments[i],
+                                                   .trained = m.next[i] };
+                        if (!onnx_output(n, 1 + i, onnx_by_mode(im, own)))
+                                return false;
+                }
+        return true;
+}
+
 bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_batch_norm b = { .scale = n->inputs[1],
@@ -48,17 +90,17 @@ bool onnx_import_batch_normalization(struct onnx_import *im, struct onnx_node *n
             (n->opset < 6 && !onnx_ignore(im, n, "consumed_inputs")) ||
             (n->opset >= 14 && !onnx_int_range(im, n, "training_mode", 0, 0, 1, &training)))
                 return false;
-        onnx_recorded(im, b.mean);
-        onnx_recorded(im, b.variance);
         b.each = !spatial;
-        b.training = training;
+        b.training = onnx_in_training(im, training);
+        if (b.training && im->options->training)
+                return normalize_in_step(im, n, b);
         for (int i = 1; i < n->output_count; i++)
                 if (!training && n->wanted[i])
                         return onnx_unsupported(im, n,
                                                 "statistics as outputs without training_mode");
         struct value *y = compose_batch_norm(im->c, n->inputs[0], &b, running);
         for (int i = 0; y && training && i < 2; i++)
-                onnx_output(n, 1 + i, running[i]);
+                onnx_output(n, 1 + i, b.training ? running[i] : i ? b.variance : b.mean);
         return onnx_output(n, 0, y);
 }
 

@@ -3,8 +3,9 @@
  * Multinomial, Dropout.
  *
  * The standard leaves the generator open. A node that states a seed has the numbers of numpy's
- * RandomState, as in ONNX's reference evaluator; all others, and all of them under --seed, have
- * those of Philox, whose key depends on the seed, on the node, and in loops on the iteration. */
+ * RandomState, as in ONNX's reference evaluator; all others, and all of them under --seed and
+ * --train, have those of Philox, whose key depends on the seed, on the node, in loops on the
+ * iteration, and in training on the step. */
 #include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
 #include "front/compose/compose_arithmetic.h"
@@ -28,14 +29,14 @@ struct value *onnx_next_key(struct onnx_import *im)
 static bool next_draw(struct onnx_import *im, struct onnx_node *n, bool given, double stated,
                       struct compose_draw *draw)
 {
-        if (given && !im->options->seed) {
+        if (given && !im->options->seed && !im->options->training) {
                 if (!(stated > -4294967296.0 && stated < 4294967296.0))
                         return onnx_invalid(im, n, "seed %g, want -4294967295 to 4294967295",
                                             stated);
                 *draw = (struct compose_draw){ .seed = (uint32_t)(int64_t)stated };
                 return true;
         }
-        if (!im->options->seed && !im->model->draws)
+        if (!im->options->seed && !im->options->training && !im->model->draws)
                 onnx_warning(im, n,
                              "its random numbers are the same at every run; --seed=input makes "
                              "their seed an input, --seed=N chooses one");
@@ -161,14 +162,15 @@ static struct value *decoded(struct onnx_import *im, struct value *v)
                        : v;
 }
 
-/* Makes *y, which is what training makes of x, and the mask *kept. */
-static bool trained(struct onnx_import *im, struct onnx_node *n, struct value **y,
+/* Makes *y, which is what training makes of x, and the mask *kept. The ratio is the second input,
+ * else `stated`. */
+static bool trained(struct onnx_import *im, struct onnx_node *n, double stated, struct value **y,
                     struct value **kept)
 {
         struct compose_draw draw = { 0 };
         const enum element e = value_element(n->inputs[0]);
         struct value *ratio =
-                onnx_input(n, 1) ? onnx_scalar(im, n, 1) : build_scalar(&im->b, E_F32, 0.5);
+                onnx_input(n, 1) ? onnx_scalar(im, n, 1) : build_scalar(&im->b, E_F32, stated);
         int64_t seed;
 
         if (!ratio || (!is_coded(e) && !onnx_want_float(im, n, 0)) ||
@@ -203,14 +205,25 @@ bool onnx_import_dropout(struct onnx_import *im, struct onnx_node *n)
                 if (!onnx_float(im, n, "ratio", 0.5f, &stated) ||
                     (n->opset < 7 && !onnx_ignore(im, n, "is_test")))
                         return false;
+                ratio = (double)stated;
         } else if (!onnx_int(im, n, "seed", 0, &seed) || !onnx_want_element(im, n, 2, E_BOOL) ||
                    !onnx_operand_int(im, n, 2, 0, &training, &known) ||
                    (onnx_input(n, 1) &&
                     !onnx_operand_numbers(im, n, 1, &ratio, 1, &count, &ratio_known))) {
                 return false;
         }
-        if ((training || !known) && (!ratio_known || ratio != 0) && !trained(im, n, &y, &kept))
-                return false;
+        known = known || onnx_in_training(im, false) || !onnx_in_training(im, true);
+        training = onnx_in_training(im, training);
+        if ((training || !known) && (!ratio_known || ratio != 0)) {
+                if (!trained(im, n, ratio, &y, &kept))
+                        return false;
+                kept = compose_cast(im->c, kept, mask);
+                if (known && !is_coded(value_element(x))) {
+                        y = onnx_by_mode(im, (struct import_mode){ .inferred = x, .trained = y });
+                        kept = onnx_by_mode(
+                                im, (struct import_mode){ .inferred = all, .trained = kept });
+                }
+        }
         if (!known && y != x) {
                 struct value *mode = onnx_scalar(im, n, 2);
                 const enum element e = value_element(x);

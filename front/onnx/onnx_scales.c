@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* Scales and zero points that no quantizer writes are errors, whatever the operator. */
+/* Scales and zero points that no quantizer writes are errors, whatever the operator. They and other
+ * numbers that nodes are told are no weights. */
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
+#include "front/onnx/onnx_helpers.h"
 #include "front/onnx/onnx_model.h"
 
-enum scale_rule { USUAL, FINITE };
+enum scale_rule { USUAL, FINITE, ANY };
 static const struct scaled {
         const char *op;
         int every;
-        unsigned scales, zeros;
+        unsigned scales, zeros;         /* Under the rule ANY, scales are any operands. */
         enum scale_rule rule;
 } scaled[] = {
 #define SCALED(op, every, scales, zeros, rule) { op, every, scales, zeros, rule },
+#define TOLD(op, operands) { op, 32, operands, 0, ANY },
 #include "front/onnx/onnx_scales.def"
 };
 
@@ -46,12 +49,16 @@ static bool is_scale(const struct value *v, int64_t i, enum scale_rule rule, dou
         return isfinite(*x) && (rule == FINITE || *x >= least);
 }
 
+/* Checks a scale, and says that it is no weight. */
 static bool check_scale(struct onnx_import *im, const struct onnx_node *n, int input,
                         enum scale_rule rule)
 {
         const struct value *v = n->inputs[input];
+        struct import_weight *weight = onnx_weight(im, v);
         double x;
-        for (int64_t i = 0, count = different_elements(v); i < count; i++)
+        if (weight)
+                weight->setting = true;
+        for (int64_t i = 0, count = rule == ANY ? 0 : different_elements(v); i < count; i++)
                 if (!is_scale(v, i, rule, &x))
                         return onnx_invalid(
                                 im, n, "operand %d, a scale, holds %g%s, want a %s number", input,

@@ -39,8 +39,8 @@ def train(model: Any, example: Any = None, *, loss: str, optimizer: str = "adam"
     """A Training of `model`, which is what compile() takes.
 
     loss: an output of one number, or "cross_entropy:OUTPUT", "mse:OUTPUT" and so on (--loss); optimizer: "adam,lr=0.001" (--train);
-    without lr= each step takes the rate. options: those of compile(), update= or freeze=["w1", "b*"], grad_clip="norm:1", accumulate=4 and
-    ema="0.999" among them."""
+    without lr= each step takes the rate. options: those of compile(), update= or freeze=["w1", "b*"], grad_clip="norm:1", accumulate=4,
+    ema="0.999" and training_mode="all" (BatchNormalization by the moments of its samples, and Dropout) among them."""
     from . import _train
     return _train.train(model, example, cache, {**options, "train": optimizer, "loss": loss})
 
