@@ -80,6 +80,7 @@ static int element_bytes(enum flat_kind kind)
         case FLAT_U8:
         case FLAT_TEXT:
         case FLAT_BYTES: return 1;
+        case FLAT_U16S: return 2;
         case FLAT_U64:
         case FLAT_I64S: return 8;
         default: return 4;

@@ -32,8 +32,8 @@ enum flat_kind {
         FLAT_F32,                       /* The member is a float. */
         FLAT_TABLE,                     /* The member is an int64_t, where the table begins; 0: it
                                          * is absent. */
-        FLAT_TEXT, FLAT_BYTES, FLAT_I32S, FLAT_I64S, FLAT_F32S, FLAT_TABLES     /* These are struct
-                                                                                 * flat_span. */
+        FLAT_TEXT, FLAT_BYTES, FLAT_U16S, FLAT_I32S, FLAT_I64S, FLAT_F32S,
+        FLAT_TABLES                     /* From FLAT_TEXT on members are struct flat_span. */
 };
 /* The elements of a vector lie in the file, little endian, at any address. */
 struct flat_span { const unsigned char *data; int64_t count; };

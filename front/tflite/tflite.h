@@ -5,6 +5,7 @@
  *   flatbuffer.c      reads tables of the file, as the rows of tflite_schema.def describe them
  *   tflite_tables.c   the descriptors made of these rows, and the rows of tflite_ops.def
  *   tflite_read.c     the tables of a model, its tensors
+ *   tflite_weights.c  constants of 4 and 2 bits, sparse ones
  *   tflite_report.c   errors, and the list of what is not supported
  *   tflite_facts.c    what a model says of itself (--info)
  *   tflite_helpers.h  what importers share
@@ -34,6 +35,7 @@
 #define TFLITE_MEMBER_TABLE int64_t
 #define TFLITE_MEMBER_TEXT struct flat_span
 #define TFLITE_MEMBER_BYTES struct flat_span
+#define TFLITE_MEMBER_U16S struct flat_span
 #define TFLITE_MEMBER_I32S struct flat_span
 #define TFLITE_MEMBER_I64S struct flat_span
 #define TFLITE_MEMBER_F32S struct flat_span
@@ -80,6 +82,10 @@ struct tflite_tensor {
         struct tflite_quantization q;
         struct value *value;            /* NULL: no node has made it yet. */
         struct flat_span data;          /* Constants have bytes in the file. */
+        int packed_bits;                /* A number has 4 bits there, or 2; 0: as
+                                         * many as its type has. */
+        int64_t sparsity;               /* Its table of levels begins there; 0: it has
+                                         * none. */
         bool is_constant;
 };
 
@@ -169,6 +175,12 @@ static inline int tflite_variant(const struct tflite_node *n) { return n->row->v
 bool tflite_read_model(struct tflite_import *im, struct map *names);
 /* Makes another subgraph the one at hand. */
 bool tflite_read_subgraph(struct tflite_import *im, int64_t number);
+
+/* ---- constants (tflite_weights.c) ---- */
+
+/* Returns the numbers of a constant of 4 or 2 bits, or of a sparse one, as its type has them, or
+ * NULL after an error. */
+const unsigned char *tflite_expanded(struct tflite_import *im, const struct tflite_tensor *t);
 
 /* ---- nodes (tflite_node.c) ---- */
 

@@ -52,6 +52,11 @@ bool tflite_constant(struct tflite_import *im, struct tflite_tensor *t)
         if (t->value || (!t->is_constant && type_elements(t->type)))
                 return true;
         const int64_t bytes = type_bytes(t->type);
+        if (t->packed_bits || t->sparsity) {
+                const unsigned char *data = tflite_expanded(im, t);
+                t->value = data ? constant_dense(im->m, t->type, data, NULL) : NULL;
+                return t->value != NULL;
+        }
         if (t->data.count != bytes)
                 return tflite_error(
                         im, "tensor '%s' is %s and has %" PRId64 " bytes of data, want %" PRId64,

@@ -58,6 +58,12 @@ bool tflite_import_reshape(struct tflite_import *im, struct tflite_node *n)
         return reshape(im, n, extents, rank);
 }
 
+/* A sparse constant was expanded when it was read. */
+bool tflite_import_densify(struct tflite_import *im, struct tflite_node *n)
+{
+        return tflite_output(im, n, 0, n->inputs[0]->value);
+}
+
 bool tflite_import_squeeze(struct tflite_import *im, struct tflite_node *n)
 {
         const struct flat_span *axes = &TFLITE_OPTIONS(n, SqueezeOptions)->squeeze_dims;

@@ -9,7 +9,7 @@
 #include "base/store.h"
 #include "base/text.h"
 
-enum { VERSION = 3, RESOURCE = 13 };
+enum { VERSION = 3, RESOURCE = 13, INT4 = 17, INT2 = 19 };
 
 /* ---- elements ---- */
 
@@ -19,9 +19,9 @@ bool tflite_element(int64_t type, enum element *e)
                 int64_t type;
                 enum element e;
         } elements[] = {
-                { 0, E_F32 },  { 1, E_F16 },  { 2, E_I32 },   { 3, E_U8 },   { 4, E_I64 },
-                { 6, E_BOOL }, { 7, E_I16 },  { 9, E_I8 },    { 10, E_F64 }, { 12, E_U64 },
-                { 15, E_U32 }, { 16, E_U16 }, { 18, E_BF16 },
+                { 0, E_F32 },  { 1, E_F16 },  { 2, E_I32 },   { 3, E_U8 },    { 4, E_I64 },
+                { 6, E_BOOL }, { 7, E_I16 },  { 9, E_I8 },    { 10, E_F64 },  { 12, E_U64 },
+                { 15, E_U32 }, { 16, E_U16 }, { INT4, E_I8 }, { 18, E_BF16 }, { INT2, E_I8 },
         };
         for (size_t i = 0; i < sizeof elements / sizeof *elements; i++)
                 if (elements[i].type == type) {
@@ -112,6 +112,22 @@ static bool read_data(struct tflite_import *im, int64_t buffer, struct tflite_te
         return true;
 }
 
+/* Says how a constant lies in the file; only constants may be packed or sparse. */
+static void read_packing(const struct tflite_Tensor *from, struct tflite_tensor *t)
+{
+        t->packed_bits = from->type == INT4 ? 4 : from->type == INT2 ? 2 : 0;
+        t->sparsity = from->sparsity;
+        if (t->refused || (!t->packed_bits && !t->sparsity))
+                return;
+        if (t->packed_bits && t->sparsity)
+                t->refused = "sparse, of integers of less than 8 bits";
+        else if (!t->is_constant)
+                t->refused = t->sparsity ? "sparse, and not constant"
+                                         : "of integers of less than 8 bits, and not constant";
+        if (t->refused)
+                t->type = NULL;
+}
+
 /* Finds the type of a tensor; returns false after an error. */
 static bool read_type(struct tflite_import *im, const struct tflite_Tensor *from,
                       struct tflite_tensor *t)
@@ -125,10 +141,6 @@ static bool read_type(struct tflite_import *im, const struct tflite_Tensor *from
         }
         if (!tflite_element(from->type, &e)) {
                 t->refused = arena_printf(im->arena, "of element type %" PRId64, from->type);
-                return true;
-        }
-        if (from->sparsity) {
-                t->refused = "sparse";
                 return true;
         }
         if (from->shape.count > RANK_MAX) {
@@ -158,9 +170,12 @@ static bool read_tensor(struct tflite_import *im, const struct tflite_Tensor *fr
         map_set(names, t->name, strlen(t->name), t);
         t->safe = text_safe(im->m->arena, t->name, strlen(t->name));
         t->is_variable = from->is_variable;
-        return read_type(im, from, t) &&
-               (!from->quantization || read_quantization(im, from->quantization, t)) &&
-               read_data(im, from->buffer, t);
+        if (!read_type(im, from, t) ||
+            (from->quantization && !read_quantization(im, from->quantization, t)) ||
+            !read_data(im, from->buffer, t))
+                return false;
+        read_packing(from, t);
+        return true;
 }
 
 static bool read_tensors(struct tflite_import *im, struct map *names)
