@@ -6,251 +6,337 @@
  *   %2 = convolve(%1, @b)          ->      %1 = max(%0, 0.0)
  *                                          %2 = convolve(%1, @b without channel 1)
  *
- * Which channels: those whose weights in the reader are all zeros, and those that are zero
- * themselves, for every input, because what makes them multiplies by zeros. They leave every
- * operation from the contraction that makes channels to the one that sums over them; relations say
- * which dimension of an operand these channels are (ir/tensor/relation.h). The zeros around an
- * image equal such a channel, so pads do not matter.
+ * A channel leaves where nothing needs it: each contraction that reads it multiplies it by zeros,
+ * or it is zero there for every input, because what makes it multiplies by zeros. A channel that is
+ * another number for every input, as a bias behind a filter of zeros is, leaves where its readers
+ * see no zeros around it (pads); what they multiply it by is then added to their results. Channels
+ * leave every operation from the contractions that make them to those that sum over them, which
+ * may be several (units.h says what is followed); at least one of each value stays.
  *
- * Class D: a product by zero is a NaN where its other factor is not finite. Nothing is done where a
- * value between the two contractions has another reader, or is an output. */
-#include "ir/tensor/relation.h"
-#include "passes/simplify/simplify.h"
+ * Class D: a product by zero is a NaN where its other factor is not finite. */
+#include "passes/simplify/units.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { UNITS_DEPTH = 64 };              /* The most operations between two contractions. */
+/* ---- classes ---- */
 
-/* ---- weights ---- */
-
-/* Counts the elements of the dimensions in front of d, and of those behind it. */
-static void count_around(const struct type *t, int d, int64_t *outer, int64_t *inner)
+static int64_t root_of(const struct units *u, int64_t id)
 {
-        *outer = *inner = 1;
-        for (int k = 0; k < t->rank; k++)
-                if (k != d)
-                        *(k < d ? outer : inner) *= type_extent(t, k);
-}
-
-/* Marks the indices of dimension d at which all elements of a constant of f32 are zeros. */
-static void zeros_along(const struct constant *c, int d, bool *zero)
-{
-        const struct type *t = c->value.type;
-        const int64_t extent = type_extent(t, d);
-        int64_t outer, inner;
-        count_around(t, d, &outer, &inner);
-        for (int64_t i = 0; i < extent; i++) {
-                zero[i] = true;
-                for (int64_t o = 0; o < outer && zero[i]; o++)
-                        for (int64_t k = 0; k < inner && zero[i]; k++)
-                                zero[i] = constant_float(c, (o * extent + i) * inner + k) == 0;
+        while (u->parent[id] != id) {
+                u->parent[id] = u->parent[u->parent[id]];
+                id = u->parent[id];
         }
+        return id;
 }
 
-static bool is_weights(const struct value *v)
+struct joining {
+        struct units *u;
+        int64_t from, to;
+};
+
+static void join(void *context, int64_t from, int64_t to)
 {
-        return value_is_constant(v) && v->type->element == E_F32;
+        struct joining *j = context;
+        int64_t a = root_of(j->u, j->from + from), b = root_of(j->u, j->to + to);
+        j->u->parent[a < b ? b : a] = a < b ? a : b;
+}
+
+static void find_classes(struct units *u)
+{
+        for (int64_t i = 0; i < u->total; i++)
+                u->parent[i] = i;
+        for (int i = 0; i < u->op_count; i++)
+                for (int k = 0; k < u->ops[i]->operand_count; k++) {
+                        const struct member *from = units_operand(u, u->ops[i], k),
+                                            *to = units_result(u, u->ops[i]);
+                        struct joining j = { .u = u };
+                        if (!from || !to)
+                                continue;
+                        j.from = from->first;
+                        j.to = to->first;
+                        units_links(u, u->ops[i], k, join, &j);
+                }
 }
 
 /* ---- what leaves ---- */
 
-struct units {
-        struct builder *b;
-        const bool *leaves;             /* [extent]: these indices of the dimension go. */
-        int64_t extent, kept;           /* The dimension has this extent, and keeps so many. */
-};
+/* Adds c times the weights of channel i to *bias[output]; NULL: only says whether that is
+ * finite. */
+static bool add_constant(const struct op *op, int64_t i, float c, double *bias)
+{
+        const struct constant *w = op_operand(op, 1)->constant;
+        const int d = units_weights_dim(op, false), outputs = units_weights_dim(op, true);
+        const int64_t extent = type_extent(w->value.type, d);
+        int64_t outer, inner;
+        bool finite = true;
+        units_around(w->value.type, d, &outer, &inner);
+        for (int64_t o = 0; o < outer; o++)
+                for (int64_t k = 0; k < inner; k++) {
+                        double x =
+                                (double)c * (double)constant_float(w, (o * extent + i) * inner + k);
+                        finite = finite && isfinite(x);
+                        if (bias)
+                                bias[outputs < d ? o : k] += x;
+                }
+        return finite;
+}
 
-static const struct type *narrowed(struct units *u, const struct type *t, int d)
+/* Marks the classes that a reader needs. */
+static void mark_needed(struct units *u, const struct op *op, const struct member *x)
+{
+        bool *zero = arena_array(u->arena, (size_t)x->extent, sizeof *zero);
+        const bool inside = op->code == OP_dot || units_sees_inside(op);
+        units_zeros(op_operand(op, 1)->constant, units_weights_dim(op, false), zero);
+        for (int64_t i = 0; i < x->extent; i++) {
+                const int64_t id = x->first + i;
+                bool leaves = zero[i] || units_is_zero(u, id);
+                if (!leaves && inside && u->state[id] == NUMBER_KNOWN)
+                        leaves = add_constant(op, i, units_number(u, id), NULL);
+                if (!leaves)
+                        u->stays[root_of(u, id)] = true;
+        }
+}
+
+static bool leaves(const struct units *u, const struct member *m, int64_t i)
+{
+        return !u->stays[root_of(u, m->first + i)];
+}
+
+static void count_kept(struct units *u, struct member *m)
+{
+        m->kept = 0;
+        for (int64_t i = 0; i < m->extent; i++)
+                m->kept += !leaves(u, m, i);
+}
+
+static void choose(struct units *u)
+{
+        for (int i = 0; i < u->member_count; i++) {
+                const struct member *m = u->members[i];
+                for (int64_t k = 0; k < m->extent && m->pinned; k++)
+                        u->stays[root_of(u, m->first + k)] = true;
+        }
+        for (int i = 0; i < u->op_count; i++) {
+                const struct member *x = units_read(u, u->ops[i]);
+                if (x)
+                        mark_needed(u, u->ops[i], x);
+        }
+        for (int i = 0; i < u->member_count; i++) {
+                struct member *m = u->members[i];
+                count_kept(u, m);
+                if (!m->kept && m->extent)
+                        u->stays[root_of(u, m->first)] = true;
+        }
+        for (int i = 0; i < u->member_count; i++)
+                count_kept(u, u->members[i]);
+}
+
+/* ---- building what is left ---- */
+
+static const struct type *narrowed(struct units *u, const struct type *t, const struct member *m)
 {
         dim_t dims[RANK_MAX];
         memcpy(dims, t->dims, sizeof dims[0] * (size_t)t->rank);
-        dims[d] = dim_of(u->kept);
-        return type_tensor(u->b->m, t->element, t->rank, dims);
+        dims[m->dim] = dim_of(m->kept);
+        return type_tensor(u->m, t->element, t->rank, dims);
 }
 
-static struct value *narrowed_constant(struct units *u, const struct constant *c, int d)
+/* Returns a constant without the indices of dimension d that leave m. */
+static struct value *narrowed_constant(struct units *u, const struct constant *c, int d,
+                                       const struct member *m)
 {
-        const struct type *from = c->value.type, *to = narrowed(u, from, d);
+        const struct type *from = c->value.type;
+        dim_t dims[RANK_MAX];
+        memcpy(dims, from->dims, sizeof dims[0] * (size_t)from->rank);
+        dims[d] = dim_of(m->kept);
+        const struct type *to = type_tensor(u->m, from->element, from->rank, dims);
         if (c->kind == CONSTANT_SPLAT)
-                return constant_splat(u->b->m, to, c->data);
+                return constant_splat(u->m, to, c->data);
         int64_t outer, inner;
-        count_around(from, d, &outer, &inner);
+        units_around(from, d, &outer, &inner);
         const size_t bytes = (size_t)(inner * element_info[from->element].bytes);
-        char *data = constant_room(u->b->m, (size_t)type_bytes(to)), *next = data;
-        for (int64_t i = 0; i < outer * u->extent; i++) {
-                if (u->leaves[i % u->extent])
+        char *data = constant_room(u->m, (size_t)type_bytes(to)), *next = data;
+        for (int64_t i = 0; i < outer * m->extent; i++) {
+                if (leaves(u, m, i % m->extent))
                         continue;
                 memcpy(next, (const char *)c->data + (size_t)i * bytes, bytes);
                 next += bytes;
         }
-        return constant_dense(u->b->m, to, data, c->name);
+        return constant_dense(u->m, to, data, c->name);
 }
 
-static bool is_depthwise(const struct op *op)
+static bool is_narrower(const struct member *m) { return m && m->kept < m->extent; }
+
+/* Returns operand i as op has it when units have left; NULL: it was not built. */
+static struct value *operand_left(struct units *u, const struct op *op, int i)
 {
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int64_t groups = op_int(op, "groups");
-        return groups > 1 && dim_is(x->dims[1], groups) && dim_is(w->dims[0], groups);
+        struct value *v = op_operand(op, i);
+        const struct member *read = units_read(u, op), *made = units_made(u, op);
+        const struct member *m = units_operand(u, op, i);
+        if (i == 1 && is_narrower(read))
+                v = narrowed_constant(u, v->constant, units_weights_dim(op, false), read);
+        if (i == 1 && is_narrower(made))
+                v = narrowed_constant(u, v->constant, units_weights_dim(op, true), made);
+        if (is_narrower(m))
+                v = value_is_constant(v) ? narrowed_constant(u, v->constant, m->dim, m) : m->fewer;
+        return v;
 }
 
-/* Do these units begin here, in the filters of a contraction? */
-static bool begins(const struct value *v, int d)
+/* Returns how many of the first `count` indices of m stay. */
+static int64_t kept_before(const struct units *u, const struct member *m, int64_t count)
 {
-        return op_is(v, OP_convolve) && d == 1 && op_int(v->op, "groups") == 1 &&
-               is_weights(op_operand(v->op, 1));
+        int64_t kept = 0;
+        for (int64_t i = 0; i < count && i < m->extent; i++)
+                kept += !leaves(u, m, i);
+        return kept;
 }
 
-/* Returns the dimension of the operand that has these units; -1: it has none of them; -2: they
- * cannot be followed into it. */
-static int dimension_in(const struct op *op, int operand, int d)
+/* Returns where a slice begins, or how far a pad moves its operand, once units have left. */
+static struct value *offsets_left(struct units *u, const struct op *op, int which)
 {
-        struct relation r;
-        if (op->code == OP_convolve)
-                return d == 1 && is_depthwise(op) && is_weights(op_operand(op, 1)) ? 1 - operand
-                                                                                  : -2;
-        if (!(op_info[op->code].traits & TRAIT_ELEMENTWISE) && op->code != OP_broadcast &&
-            op->code != OP_reduce_window)
-                return -2;
-        int source = relation_source(op, operand, d);
-        if (source >= 0)
-                return source;
-        return relation_of(op, operand, &r) && !r.in_order &&
-                               !(relation_depends(op, operand) & 1u << d)
-                       ? -1
-                       : -2;
-}
-
-/* Can the units leave v? */
-static bool can_leave(const struct value *v, int d, int depth)
-{
-        if (value_is_constant(v))
-                return type_is_static(v->type) || v->constant->kind == CONSTANT_SPLAT;
-        if (v->kind != VALUE_RESULT || !value_has_one_use(v) || depth > UNITS_DEPTH ||
-            v->op->result_count != 1)
-                return false;
-        if (begins(v, d))
-                return true;
-        for (int i = 0; i < v->op->operand_count; i++) {
-                if (!op_operand(v->op, i))
-                        return false;
-                int in = dimension_in(v->op, i, d);
-                if (in == -2 || (in >= 0 && !can_leave(op_operand(v->op, i), in, depth + 1)))
-                        return false;
-        }
-        return v->op->operand_count > 0;
-}
-
-/* Builds v without the units that leave. */
-static struct value *without(struct units *u, struct value *v, int d)
-{
-        struct value *operands[4] = { NULL };
-        struct attr attrs[ATTR_MAX];
-        if (value_is_constant(v))
-                return narrowed_constant(u, v->constant, d);
-        struct op *op = v->op;
-        if (op->operand_count > 4)
+        const struct member *x = units_operand(u, op, 0), *y = units_result(u, op);
+        int64_t lows[RANK_MAX];
+        int count;
+        if (!x || !value_ints(op_operand(op, which), lows, RANK_MAX, &count))
                 return NULL;
+        int64_t *low = &lows[x->dim];
+        if (op->code == OP_slice)
+                *low = kept_before(u, x, *low);
+        else
+                *low = *low < 0 ? -kept_before(u, x, -*low) : kept_before(u, y, *low);
+        return constant_ints(u->m, lows, count);
+}
+
+/* Returns v plus what the channels that were numbers gave it. */
+static struct value *with_constants(struct units *u, struct builder *b, const struct op *op,
+                                    struct value *v)
+{
+        const struct member *x = units_read(u, op), *made = units_made(u, op);
+        const int d = op->code == OP_convolve ? 1 : v->type->rank - 1;
+        const int64_t outputs = type_extent(op_operand(op, 1)->type, units_weights_dim(op, true));
+        double *sum = arena_array(u->arena, (size_t)outputs, sizeof *sum);
+        float *bias;
+        bool any = false;
+        int64_t count = 0;
+        for (int64_t i = 0; x && i < x->extent; i++) {
+                float c = units_number(u, x->first + i);
+                if (leaves(u, x, i) && !isnan(c) && c != 0)
+                        any |= add_constant(op, i, c, sum);
+        }
+        if (!any)
+                return v;
+        bias = constant_room(u->m, (size_t)outputs * sizeof *bias);
+        for (int64_t i = 0; i < outputs; i++)
+                if (!made || !leaves(u, made, i))
+                        bias[count++] = (float)sum[i];
+        struct value *constant =
+                constant_dense(u->m, type_static(u->m, E_F32, 1, &count), bias, NULL);
+        return build_binary(b, OP_add, v,
+                            build_broadcast(b, constant, v->type, (const int64_t[]){ d }));
+}
+
+/* Builds op without the units that leave, in front of op. */
+static struct value *op_left(struct units *u, const struct builder *around, struct op *op)
+{
+        struct builder b = *around;
         const struct op_info *info = &op_info[op->code];
+        const struct member *result = units_result(u, op);
+        const struct type *type = op_result(op)->type;
+        struct value **operands =
+                arena_array(u->arena, (size_t)op->operand_count, sizeof *operands);
+        struct attr attrs[ATTR_MAX];
+        b.before = op;
+        b.location = op->location;
         memcpy(attrs, op->attrs, sizeof attrs[0] * (size_t)info->attr_count);
         for (int i = 0; i < op->operand_count; i++) {
-                int in = begins(v, d) ? i - 1 : dimension_in(op, i, d);
-                operands[i] = in < 0 ? op_operand(op, i) : without(u, op_operand(op, i), in);
-                if (!operands[i])
+                const bool offsets =
+                        (op->code == OP_slice && i == 1) || (op->code == OP_pad && i == 2);
+                operands[i] = offsets ? offsets_left(u, op, i) : operand_left(u, op, i);
+                if (!operands[i] && op_operand(op, i))
                         return NULL;
         }
-        for (int i = 0; i < info->attr_count && op->code == OP_convolve; i++)
-                if (!strcmp(info->attrs[i].name, "groups") && attrs[i].i > 1)
-                        attrs[i].i = u->kept;
-        return value_build(u->b, op->code, operands, op->operand_count, attrs,
-                           narrowed(u, v->type, d));
+        if (units_is_depthwise(op))
+                attr_set(attrs, op->code, "groups", units_operand(u, op, 0)->kept);
+        struct value *v = value_build(&b, op->code, operands, op->operand_count, attrs,
+                                      is_narrower(result) ? narrowed(u, type, result) : type);
+        return v && units_read(u, op) ? with_constants(u, &b, op, v) : v;
 }
 
-/* ---- which units leave ---- */
-
-/* Is a function of one operand zero at zero, or is one of two numbers, one of which is a splat? */
-static bool keeps_zero(const struct op *op, int operand)
+static bool touches(const struct units *u, const struct op *op)
 {
-        double number;
-        switch (op->code) {
-        case OP_neg: case OP_abs: case OP_sqrt: case OP_tanh: case OP_erf: case OP_sin:
-                return true;
-        case OP_max:
-                return value_is_splat(op_operand(op, 1 - operand), &number) && number <= 0;
-        case OP_min:
-                return value_is_splat(op_operand(op, 1 - operand), &number) && number >= 0;
-        case OP_mul:
-                return simplify_is_spread_constant(op_operand(op, 1 - operand));
-        default:
-                return false;
-        }
+        bool any = is_narrower(units_result(u, op));
+        for (int i = 0; i < op->operand_count && !any; i++)
+                any = is_narrower(units_operand(u, op, i));
+        return any;
 }
 
-/* Marks units of v that are zero whatever the inputs are. */
-static void mark_zeros(const struct value *v, int d, int64_t extent, bool *zero, bool *room)
+/* Puts what was built in the place of what it was built of. The caller replaces the root, and holds
+ * on to the operation in front of it: these two stay, without operands. */
+static void replace(struct units *u, struct value *const *built, struct op *root,
+                    struct op *in_front)
 {
-        memset(zero, 0, (size_t)extent * sizeof *zero);
-        if (value_is_constant(v)) {
-                if (v->constant->kind == CONSTANT_DENSE && v->type->element == E_F32)
-                        zeros_along(v->constant, d, zero);
-                return;
+        for (int i = 0; i < u->op_count; i++) {
+                struct op *op = u->ops[i];
+                if (built[i] && op != root && !is_narrower(units_result(u, op)))
+                        value_replace(op_result(op), built[i]);
         }
-        struct op *op = v->op;
-        if (op->code == OP_convolve) {
-                zeros_along(op_operand(op, 1)->constant, 0, zero);
-                if (begins(v, d))
-                        return;
-                mark_zeros(op_operand(op, 0), 1, extent, room, room + extent);
-                for (int64_t i = 0; i < extent; i++)
-                        zero[i] |= room[i];
-                return;
-        }
-        if (op->code == OP_broadcast || op->code == OP_reduce_window) {
-                int in = dimension_in(op, 0, d);
-                if (in >= 0 && (op->code == OP_broadcast || op_int(op, "kind") == REDUCE_sum))
-                        mark_zeros(op_operand(op, 0), in, extent, zero, room);
-                return;
-        }
-        if (op->code == OP_add || op->code == OP_sub) {
-                mark_zeros(op_operand(op, 0), d, extent, zero, room);
-                mark_zeros(op_operand(op, 1), d, extent, room, room + extent);
-                for (int64_t i = 0; i < extent; i++)
-                        zero[i] &= room[i];
-                return;
-        }
-        for (int i = 0; i < op->operand_count; i++)
-                if (op->operand_count <= 2 && keeps_zero(op, i) &&
-                    !value_is_constant(op_operand(op, i))) {
-                        mark_zeros(op_operand(op, i), d, extent, zero, room);
-                        return;
-                }
+        for (int i = 0; i < u->op_count; i++)
+                for (int k = 0; built[i] && k < u->ops[i]->operand_count; k++)
+                        op_set_operand(u->ops[i], k, NULL);
+        for (int i = 0; i < u->op_count; i++)
+                if (built[i] && u->ops[i] != root && u->ops[i] != in_front)
+                        op_erase(u->ops[i]);
 }
 
-struct value *rewrite_convolve_units(struct builder *b, struct op *op,
-                                     struct pass_context *context)
+static struct value *without_units(struct units *u, struct builder *b, struct op *root)
 {
-        struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        (void)context;
-        if (op_int(op, "groups") != 1 || !is_weights(w) ||
-            w->constant->kind != CONSTANT_DENSE || !can_leave(x, 1, 0))
-                return NULL;
-        int64_t extent = type_extent(w->type, 1);
-        struct arena *arena = arena_new();
-        struct value *y = NULL;
-        bool *leaves = arena_alloc(arena, (size_t)extent * (UNITS_DEPTH + 3) * sizeof *leaves);
-        bool *zero = leaves + extent;
-        struct units u = { .b = b, .leaves = leaves, .extent = extent };
-        zeros_along(w->constant, 1, leaves);
-        mark_zeros(x, 1, extent, zero, zero + extent);
-        for (int64_t i = 0; i < extent; i++) {
-                leaves[i] |= zero[i];
-                u.kept += !leaves[i];
+        struct op *in_front = root->previous;
+        struct value **built = arena_array(u->arena, (size_t)u->op_count, sizeof *built), *y = NULL;
+        for (int i = 0; i < u->op_count; i++) {
+                struct op *op = u->ops[i];
+                struct member *result = units_result(u, op);
+                if (!touches(u, op))
+                        continue;
+                built[i] = op_left(u, b, op);
+                if (!built[i])
+                        return NULL;
+                if (is_narrower(result))
+                        result->fewer = built[i];
+                y = op == root ? built[i] : y;
         }
-        if (u.kept < extent && u.kept) {
-                struct value *fewer = without(&u, x, 1);
-                struct value *operands[] = { fewer, narrowed_constant(&u, w->constant, 1) };
-                y = fewer ? value_build(b, OP_convolve, operands, 2, op->attrs, op_result(op)->type)
-                          : NULL;
-        }
-        arena_free(arena);
+        replace(u, built, root, in_front);
         return y;
+}
+
+static struct value *rewrite_units(struct builder *b, struct op *op)
+{
+        struct units u = { .arena = arena_new(), .m = b->m, .region = b->region };
+        struct value *y = NULL;
+        if (units_follow(&u, op)) {
+                const size_t total = (size_t)u.total;
+                u.parent = arena_array(u.arena, total, sizeof *u.parent);
+                u.state = arena_array(u.arena, total, sizeof *u.state);
+                u.bits = arena_array(u.arena, total, sizeof *u.bits);
+                u.stays = arena_array(u.arena, total, sizeof *u.stays);
+                find_classes(&u);
+                units_know(&u, b);
+                choose(&u);
+                if (is_narrower(u.members[0]))
+                        y = without_units(&u, b, op);
+        }
+        arena_free(u.arena);
+        return y;
+}
+
+struct value *rewrite_convolve_units(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return rewrite_units(b, op);
+}
+
+struct value *rewrite_dot_units(struct builder *b, struct op *op, struct pass_context *context)
+{
+        (void)context;
+        return rewrite_units(b, op);
 }
