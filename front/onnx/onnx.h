@@ -2,8 +2,8 @@
 /* All files of this room share this: the state of an import, a node as its importer sees it, and
  * errors, attributes, tensors and subgraphs. The entry point is onnx_import (front/import.h).
  *
- *   onnx_wire.c       scans the bytes before protobuf-c unpacks them: depth, lengths, counts, types
- *   onnx_text.c       turns ONNX's text form into these bytes
+ *   onnx_text.c       turns ONNX's text form into the bytes of a protobuf, which front/wire.c scans
+ *                     before protobuf-c unpacks them: depth, lengths, counts, types
  *   onnx_model.h      lists the files that walk over the model
  *   onnx_ops.def      has one row for each operator and range of opsets
  *   onnx_op_*.c       are the importers, which check and decode a node, and call front/compose
@@ -15,6 +15,7 @@
 
 #include "front/import.h"
 #include "front/compose/compose.h"
+#include "front/wire.h"
 #include "ir/tensor/amounts.h"
 #include "passes/pass.h"
 
@@ -162,20 +163,8 @@ bool onnx_is_map(const struct value *v);
 /* Returns the items, and sets *count to their number; an optional has none. */
 struct value *const *onnx_sequence_items(const struct value *v, int *count);
 
-/* These are the bytes that protobuf-c unpacks: the messages of the file, without unknown fields,
- * and without the raw_data of tensors that have CONSTANT_LARGE bytes or more. Such data stay where
- * they lie in the file; the field long_data of their tensor is an index into the list of them. */
-struct onnx_image {
-        struct arena *arena;            /* The list lies in it. */
-        struct text bytes;              /* The caller frees it by text_free. */
-        ProtobufCBinaryData *long_data; /* It is the list. */
-        size_t long_count;              /* The list has so many entries. */
-};
-/* Scans the bytes of a `message` in one pass, with a stack of constant size. Returns false after
- * one error. */
-bool onnx_wire_check(const unsigned char *bytes, size_t length,
-                     const ProtobufCMessageDescriptor *message, const struct limits *limits,
-                     struct onnx_image *image, struct diag *diag);
+/* What a file of a model, or of a tensor, is (front/wire.h). */
+extern const struct wire_format onnx_model_format, onnx_tensor_format;
 
 /* onnx_text_read writes ONNX's text form (onnx_text.c) as the protobuf of the same model into
  * *wire, which the caller frees by text_free. It returns false after one error. */

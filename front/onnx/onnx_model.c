@@ -16,36 +16,23 @@ enum { IR_OLDEST = 3, IR_NEWEST = 13, IR_SOME_DAY = 99 };     /* Beyond it, file
 
 /* ---- unpacking ---- */
 
-/* Small messages live as long as the import; large fields, that is lists of values, live as long as
- * the module (onnx_tensor.c). Raw data of large tensors stays in the file's bytes. */
-enum { LARGE = 1024 };
+const struct wire_format onnx_model_format = { &onnx__model_proto__descriptor,
+                                               "an ONNX model",
+                                               &onnx__graph_proto__descriptor,
+                                               ": it holds no graph",
+                                               &onnx__tensor_proto__descriptor,
+                                               "raw_data" };
+const struct wire_format onnx_tensor_format = { &onnx__tensor_proto__descriptor, "an ONNX tensor",
+                                                NULL, NULL, &onnx__tensor_proto__descriptor,
+                                                "raw_data" };
 
-static void *unpack_alloc(void *context, size_t bytes)
-{
-        struct onnx_import *im = context;
-        return bytes >= LARGE ? constant_room(im->m, bytes)
-                              : arena_alloc(im->arena, bytes ? bytes : 1);
-}
-
-static void unpack_free(void *context, void *pointer)
-{
-        (void)context, (void)pointer;
-}
-
-static ProtobufCMessage *unpack(struct onnx_import *im, const ProtobufCMessageDescriptor *message,
+static ProtobufCMessage *unpack(struct onnx_import *im, const struct wire_format *format,
                                 const unsigned char *bytes, size_t length)
 {
-        ProtobufCAllocator allocator = { unpack_alloc, unpack_free, im };
-        struct onnx_image image = { .arena = im->arena };
-        ProtobufCMessage *unpacked = NULL;
-        if (onnx_wire_check(bytes, length, message, &im->context->limits, &image, im->diag)) {
-                unpacked = protobuf_c_message_unpack(message, &allocator, image.bytes.length,
-                                                     (const uint8_t *)image.bytes.data);
-                im->model->long_data = image.long_data;
-                if (!unpacked)
-                        onnx_error(im, "the file is damaged");
-        }
-        text_free(&image.bytes);
+        struct wire_image image = { .arena = im->arena };
+        ProtobufCMessage *unpacked =
+                wire_unpack(im->m, bytes, length, format, &im->context->limits, &image, im->diag);
+        im->model->long_data = image.long_data;
         return unpacked;
 }
 
@@ -337,14 +324,14 @@ static bool import_main(struct onnx_import *im)
 static const Onnx__ModelProto *unpack_model(struct onnx_import *im, const unsigned char *bytes,
                                             size_t length)
 {
-        const ProtobufCMessageDescriptor *message = &onnx__model_proto__descriptor;
+        const struct wire_format *format = &onnx_model_format;
         const Onnx__ModelProto *proto;
         struct text wire;
         if (!onnx_is_text(bytes, length))
-                return (const Onnx__ModelProto *)unpack(im, message, bytes, length);
+                return (const Onnx__ModelProto *)unpack(im, format, bytes, length);
         if (!onnx_text_read(bytes, length, &im->context->limits, &wire, im->diag))
                 return NULL;
-        proto = (const Onnx__ModelProto *)unpack(im, message, (const unsigned char *)wire.data,
+        proto = (const Onnx__ModelProto *)unpack(im, format, (const unsigned char *)wire.data,
                                                  wire.length);
         text_free(&wire);               /* Its tensors have no raw_data, which would stay there. */
         return proto;
@@ -476,7 +463,7 @@ struct value *onnx_tensor_file(struct module *m, const char *path, struct pass_c
                 return NULL;
         import_new(&im, &model, m, &none, context);
         const Onnx__TensorProto *t =
-                (Onnx__TensorProto *)unpack(&im, &onnx__tensor_proto__descriptor, bytes, length);
+                (Onnx__TensorProto *)unpack(&im, &onnx_tensor_format, bytes, length);
         const char *what = text_safe(im.arena, path_base(path), strlen(path_base(path)));
         *is_text = t && t->data_type == ONNX__TENSOR_PROTO__DATA_TYPE__STRING;
         if (*is_text)

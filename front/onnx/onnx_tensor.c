@@ -179,15 +179,7 @@ static const void *raw_values(const struct reading *r, const unsigned char *data
                         flags[i] = data[i] != 0;
                 return flags;
         }
-#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
-        size_t width = (size_t)element_info[r->element].bytes;
-        unsigned char *turned = constant_room(r->im->m, r->bytes);
-        for (size_t i = 0; i < r->bytes; i++)
-                turned[i] = data[i - i % width + width - 1 - i % width];
-        return turned;
-#else
-        return data;
-#endif
+        return wire_numbers(r->im->m, data, r->bytes, (size_t)element_info[r->element].bytes);
 }
 
 static const void *typed_values(const struct reading *r)

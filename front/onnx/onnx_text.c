@@ -16,9 +16,6 @@
 
 #include "front/onnx/onnx_words.h"
 
-enum { DEPTH_MAX = 256 };               /* Messages nest at most so deep, as in onnx_wire.c, for any
-                                         * option. */
-
 /* ---- types and tensors ---- */
 
 /* Returns the number of an element type, or 0 where the word is none. */
@@ -587,8 +584,8 @@ bool onnx_text_read(const unsigned char *bytes, size_t length, const struct limi
                             .arena = arena_new(),
                             .diag = diag,
                             .message = &onnx__model_proto__descriptor,
-                            .depth_most = limits->wire_depth < DEPTH_MAX ? limits->wire_depth
-                                                                         : DEPTH_MAX };
+                            .depth_most = limits->wire_depth < WIRE_DEPTH_MAX ? limits->wire_depth
+                                                                              : WIRE_DEPTH_MAX };
         bool fine = head(&r) && graph(&r, "graph");
         while (fine && word_peek(&r))
                 fine = function(&r);

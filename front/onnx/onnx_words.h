@@ -49,7 +49,6 @@ bool word_real(struct reader *r, double *value, float *single);
 
 /* ---- fields of r->message, by their names ---- */
 
-enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 /* Writes the tag of a field. Returns false where onnx.proto leaves the field out, because nothing
  * reads it. */
 bool field_tag(struct reader *r, const char *field, int wire);

@@ -351,9 +351,8 @@ static void test_wire(void **state)
         for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
                 rewind(f->diag.stream);
                 f->diag.errors = 0;
-                struct onnx_image image = { .arena = f->arena };
-                bool ok = onnx_wire_check((const unsigned char *)rows[i].bytes, rows[i].length,
-                                          &onnx__model_proto__descriptor, &limits_preset, &image, &f->diag);
+                struct wire_image image = { .arena = f->arena };
+                bool ok = wire_check((const unsigned char *)rows[i].bytes, rows[i].length, &onnx_model_format, &limits_preset, &image, &f->diag);
                 text_free(&image.bytes);
                 fputc(0, f->diag.stream);
                 fflush(f->diag.stream);
@@ -368,6 +367,7 @@ static void test_wire_depth(void **state)
 {
         struct fixture *f = *state;
         enum { DEPTH = 2000 };
+        const struct wire_format type_format = { &onnx__type_proto__descriptor, "a type", NULL, NULL, NULL, NULL };
         unsigned char *text = arena_alloc(f->arena, 5 * DEPTH);
         size_t length = 0, room = 5 * DEPTH;
         for (int i = 0; i < DEPTH; i++) { /* from the inside out: sequence_type / elem_type */
@@ -379,8 +379,8 @@ static void test_wire_depth(void **state)
         }
         struct limits limits = limits_preset;
         for (int i = 0; i < 2; i++) {
-                struct onnx_image image = { .arena = f->arena };
-                assert_false(onnx_wire_check(text + room, length, &onnx__type_proto__descriptor, &limits, &image, &f->diag));
+                struct wire_image image = { .arena = f->arena };
+                assert_false(wire_check(text + room, length, &type_format, &limits, &image, &f->diag));
                 text_free(&image.bytes);
                 limits.wire_depth = INT64_MAX;
         }

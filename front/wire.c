@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A model's bytes are scanned before protobuf-c unpacks them.
+/* The bytes of a protobuf are scanned before protobuf-c unpacks them.
  *
  * protobuf-c recurses once for each nested message, merges messages that are given twice, cuts wide
  * integers short and allocates hundreds of bytes for a message of two: all of that on the word of
  * the file. This scan walks the same wire format with an explicit stack in one pass, knows the
- * fields from the descriptors of onnx.proto, and lets through only what unpacks within bounds:
+ * fields from the descriptors of the format, and lets through only what unpacks within bounds:
  *
  *   - tags, varints, lengths and packed arrays are whole and lie inside the message around them
  *   - a known field has the wire type of its type, an int32 or enum has a value of that type
@@ -12,21 +12,15 @@
  *   - messages nest at most limits.wire_depth deep
  *   - what unpacks is at most limits.unpack_bytes more than three times the file
  *
- * Unknown fields are skipped; groups, which ONNX never had, are refused. On its way it copies the
+ * Unknown fields are skipped; groups, which no format has, are refused. On its way it copies the
  * messages for protobuf-c to unpack, but not the weights: they stay where they are, so that no byte
  * of them is copied. */
-#include "front/onnx/onnx.h"
+#include "front/wire.h"
 
 #include <inttypes.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum wire_type { WIRE_VARINT, WIRE_FIXED64, WIRE_BYTES, WIRE_GROUP, WIRE_GROUP_END, WIRE_FIXED32 };
-
-enum { LONG_DATA = 536870911 };         /* It is the number of that field in onnx.proto. */
-enum { DEPTH_MAX = 256 };               /* It holds whatever the option says: protobuf-c needs 3 KB
-                                         * of stack for each level. */
 
 struct level {
         const ProtobufCMessageDescriptor *message;
@@ -39,13 +33,14 @@ struct level {
 struct scan {
         const unsigned char *start, *at;
         const unsigned char *copied;    /* Bytes before it are in the image, or left out. */
-        struct onnx_image *image;
+        struct wire_image *image;
+        const struct wire_format *format;
         struct diag *diag;
         const struct limits *limits;
         uint64_t unpacked;              /* protobuf-c will allocate so many bytes. */
-        bool graph;                     /* The model's graph was seen. */
+        bool begun;                     /* A message was seen that only this format has. */
         int depth;                      /* It is the depth of the innermost level. */
-        struct level levels[DEPTH_MAX + 1];
+        struct level levels[WIRE_DEPTH_MAX + 1];
 };
 
 /* ---- messages ---- */
@@ -81,16 +76,14 @@ static bool broken(struct scan *s, const char *what)
         size_t at = (size_t)(s->at - s->start);
         const char *guess = guess_format(s->start, (size_t)(s->levels[0].end - s->start));
         const char *message = s->levels[s->depth].message->short_name;
-        const char *root =
-                s->levels[0].message == &onnx__model_proto__descriptor ? "model" : "tensor";
-        if (s->graph || s->depth)
+        const char *what_not = s->format->what;
+        if (s->begun || s->depth)
                 diag_error(s->diag, EXIT_INVALID, "the file is damaged: %s, at byte %zu, in a %s",
                            what, at, message);
         else if (guess)
-                diag_error(s->diag, EXIT_INVALID, "not an ONNX %s, but %s", root, guess);
+                diag_error(s->diag, EXIT_INVALID, "not %s, but %s", what_not, guess);
         else
-                diag_error(s->diag, EXIT_INVALID, "not an ONNX %s: %s, at byte %zu", root, what,
-                           at);
+                diag_error(s->diag, EXIT_INVALID, "not %s: %s, at byte %zu", what_not, what, at);
         return false;
 }
 
@@ -229,17 +222,17 @@ static void close_message(struct scan *s)
                 to[i] = (char)((length & 127) | (i + 1 < LENGTH_BYTES) << 7);
 }
 
-static bool is_long_data(const struct level *level, const ProtobufCFieldDescriptor *field,
-                         uint64_t length)
+static bool is_long_data(const struct scan *s, const struct level *level,
+                         const ProtobufCFieldDescriptor *field, uint64_t length)
 {
-        return field && level->message == &onnx__tensor_proto__descriptor &&
-               length >= CONSTANT_LARGE && !strcmp(field->name, "raw_data");
+        return field && level->message == s->format->tensor && length >= CONSTANT_LARGE &&
+               !strcmp(field->name, s->format->data);
 }
 
 /* Leaves the field from `tag` to s->at in the file. Its value is its last `length` bytes. */
 static void leave_in_file(struct scan *s, const unsigned char *tag, uint64_t length)
 {
-        struct onnx_image *image = s->image;
+        struct wire_image *image = s->image;
         copy_until(s, tag);
         s->copied = s->at;
         ARENA_GROW(image->arena, image->long_data, image->long_count);
@@ -254,15 +247,15 @@ static void leave_in_file(struct scan *s, const unsigned char *tag, uint64_t len
 static bool enter(struct scan *s, const ProtobufCFieldDescriptor *field,
                   const unsigned char *length_at, uint64_t length)
 {
-        if (s->depth + 1 > s->limits->wire_depth || s->depth + 1 > DEPTH_MAX) {
+        if (s->depth + 1 > s->limits->wire_depth || s->depth + 1 > WIRE_DEPTH_MAX) {
                 diag_error(s->diag, EXIT_INVALID,
                            "messages are nested more than %d deep (" DIAG_HINT(
                                    "--limit wire_depth=N, at most %d") ")",
-                           s->depth, DEPTH_MAX);
+                           s->depth, WIRE_DEPTH_MAX);
                 return false;
         }
-        if (s->depth == 0 && field->descriptor == &onnx__graph_proto__descriptor)
-                s->graph = true;
+        if (s->depth == 0 && (!s->format->body || field->descriptor == s->format->body))
+                s->begun = true;
         s->levels[++s->depth] =
                 (struct level){ .message = field->descriptor, .end = s->at + length };
         open_message(s, length_at);
@@ -312,10 +305,11 @@ static bool scan_value(struct scan *s, const ProtobufCFieldDescriptor *field, in
                         return broken(s, "a length points past the end");
                 if (field && field->type == PROTOBUF_C_TYPE_MESSAGE)
                         return enter(s, field, start, value);
-                if (field && wire_of(field->type) != WIRE_BYTES)
+                const bool is_long = is_long_data(s, level, field, value);
+                if (field && wire_of(field->type) != WIRE_BYTES && !is_long)
                         return check_packed(s, field, value);
                 s->at += value;
-                if (!is_long_data(level, field, value))
+                if (!is_long)
                         return charge(s, (field ? 16 : 48) + rounded(value));
                 leave_in_file(s, tag, value);
         }
@@ -361,14 +355,11 @@ static bool scan_member(struct scan *s)
         return fine;
 }
 
-bool onnx_wire_check(const unsigned char *bytes, size_t length,
-                     const ProtobufCMessageDescriptor *message, const struct limits *limits,
-                     struct onnx_image *image, struct diag *diag)
+bool wire_check(const unsigned char *bytes, size_t length, const struct wire_format *format,
+                const struct limits *limits, struct wire_image *image, struct diag *diag)
 {
-        bool model = message == &onnx__model_proto__descriptor;
         if (!length) {
-                diag_error(diag, EXIT_INVALID, "not an ONNX %s: the file is empty",
-                           model ? "model" : "tensor");
+                diag_error(diag, EXIT_INVALID, "not %s: the file is empty", format->what);
                 return false;
         }
         struct scan *s = memory_alloc(sizeof *s);
@@ -376,9 +367,10 @@ bool onnx_wire_check(const unsigned char *bytes, size_t length,
                             .at = bytes,
                             .copied = bytes,
                             .image = image,
+                            .format = format,
                             .diag = diag,
                             .limits = limits };
-        s->levels[0] = (struct level){ .message = message, .end = bytes + length };
+        s->levels[0] = (struct level){ .message = format->message, .end = bytes + length };
         bool ok = true;
         while (ok) {
                 while (s->depth && s->at == s->levels[s->depth].end)
@@ -388,12 +380,62 @@ bool onnx_wire_check(const unsigned char *bytes, size_t length,
                 ok = scan_member(s);
         }
         copy_until(s, s->at);
-        if (ok && model && !s->graph) {
+        if (ok && format->body && !s->begun) {
                 const char *guess = guess_format(bytes, length);
-                diag_error(diag, EXIT_INVALID, "not an ONNX model%s%s",
-                           guess ? ", but " : ": it holds no graph", guess ? guess : "");
+                diag_error(diag, EXIT_INVALID, "not %s%s%s", format->what,
+                           guess ? ", but " : format->empty, guess ? guess : "");
                 ok = false;
         }
         free(s);
         return ok;
+}
+
+/* ---- unpacking ---- */
+
+enum { LARGE = 1024 };
+
+struct room { struct module *m; struct arena *arena; };
+
+static void *unpack_alloc(void *context, size_t bytes)
+{
+        struct room *room = context;
+        return bytes >= LARGE ? constant_room(room->m, bytes)
+                              : arena_alloc(room->arena, bytes ? bytes : 1);
+}
+
+static void unpack_free(void *context, void *pointer)
+{
+        (void)context, (void)pointer;
+}
+
+ProtobufCMessage *wire_unpack(struct module *m, const unsigned char *bytes, size_t length,
+                              const struct wire_format *format, const struct limits *limits,
+                              struct wire_image *image, struct diag *diag)
+{
+        struct room room = { m, image->arena };
+        ProtobufCAllocator allocator = { unpack_alloc, unpack_free, &room };
+        ProtobufCMessage *unpacked = NULL;
+        if (wire_check(bytes, length, format, limits, image, diag)) {
+                unpacked = protobuf_c_message_unpack(format->message, &allocator,
+                                                     image->bytes.length,
+                                                     (const uint8_t *)image->bytes.data);
+                if (!unpacked)
+                        diag_error(diag, EXIT_INVALID, "the file is damaged");
+        }
+        text_free(&image->bytes);
+        return unpacked;
+}
+
+const void *wire_numbers(struct module *m, const void *data, size_t bytes, size_t width)
+{
+#if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+        const unsigned char *from = data;
+        unsigned char *turned = constant_room(m, bytes);
+        for (size_t i = 0; i < bytes; i++)
+                turned[i] = from[i - i % width + width - 1 - i % width];
+        return turned;
+#else
+        (void)m, (void)bytes, (void)width;
+        return data;
+#endif
 }
