@@ -14,7 +14,7 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
 ROOMS := base ir $(addprefix ir/,target tensor adjoint loop library interp lower) cost schedule kernels passes $(addprefix passes/,simplify microbatch layout fuse vectorize memory calibrate quantize requantize) \
-         $(addprefix engines/,scalar words vector tile grid stream commands) front front/compose front/onnx front/tflite front/gguf \
+         $(addprefix engines/,scalar words vector tile grid stream commands) front front/compose front/onnx front/tflite front/gguf front/caffe \
          codegen codegen/targets codegen/llvm codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/export compiler/vta
 SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
 # what POSIX has and Windows has not; three files have another one in their place
@@ -41,8 +41,10 @@ COMPILED := $(B)/obj/.pic                   # objects are older than this where 
 else
 SOURCES := $(filter-out codegen/llvm/%,$(SOURCES)) codegen/llvm/llvm_absent.c
 endif
-OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(B)/obj/onnx.pb-c.o $(JITTED)
-GENERATED := $(B)/onnx.pb-c.h $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc $(B)/runtime_threads.inc $(B)/sources.inc
+# formats whose messages protoc-c makes code of: front/NAME/NAME.proto
+PROTOS := onnx caffe
+OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(PROTOS:%=$(B)/obj/%.pb-c.o) $(JITTED)
+GENERATED := $(PROTOS:%=$(B)/%.pb-c.h) $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc $(B)/runtime_threads.inc $(B)/sources.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
@@ -81,6 +83,7 @@ $(B)/.python: | $(B)/.packages-python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check $(PYTHON_PACKAGES)
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ai-edge-litert==2.3.0 || $(SKIPPED)
 	@$(VENV)/bin/pip install -q --disable-pip-version-check gguf==0.19.0 || $(SKIPPED)
+	@$(VENV)/bin/pip install -q --disable-pip-version-check opencv-python-headless==4.14.0.94 || $(SKIPPED)
 	@touch $@
 
 # What some tests want and can do without: they are skipped where it is not.
@@ -187,7 +190,7 @@ $(B)/obj/%.o: %.c $(COMPILED) | $(GENERATED) $(B)/obj/.folders
 	$(call say,CC,$<)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(PIC) $(INC) -MMD -MP -c -o $@ $<
 
-$(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.c $(COMPILED) | $(B)/obj/.folders
+$(PROTOS:%=$(B)/obj/%.pb-c.o): $(B)/obj/%.o: $(B)/%.c $(COMPILED) | $(B)/obj/.folders
 	$(call say,CC,$<)
 	$(Q)$(CC) $(STD) $(CFLAGS) $(PIC) $(INC) -w -c -o $@ $<
 
@@ -198,11 +201,14 @@ $(B)/obj/.folders: Makefile                # which names the rooms
 	@mkdir -p $(sort $(dir $(OBJECTS))) $(B)/obj/runtime
 	@touch $@
 
-$(B)/onnx.pb-c.c $(B)/onnx.pb-c.h &: front/onnx/onnx.proto
+define protoc
+$(B)/$1.pb-c.c $(B)/$1.pb-c.h &: front/$1/$1.proto
 	@mkdir -p $(B)
-	$(call say,PROTOC,$<)
-	$(Q)protoc-c --c_out=$(B) -Ifront/onnx front/onnx/onnx.proto
-$(B)/obj/onnx.pb-c.o: $(B)/onnx.pb-c.h
+	$$(call say,PROTOC,$$<)
+	$(Q)protoc-c --c_out=$(B) -Ifront/$1 $$<
+$(B)/obj/$1.pb-c.o: $(B)/$1.pb-c.h
+endef
+$(foreach p,$(PROTOS),$(eval $(call protoc,$p)))
 
 # The library of math functions travels inside the program, as C string literals; callees first.
 LIBRARY := $(patsubst %,ir/library/%.loop,arithmetic exponential trigonometric power bits multiply)
@@ -473,7 +479,7 @@ asan: $(B)/.packages-check
 
 # Programs of libFuzzer that look for inputs which the compiler does not survive (test/fuzz). Each runs FUZZ_RUNS times, on one
 # core; what it finds stands in build/fuzz/found.
-FUZZ := import text compile gguf tflite
+FUZZ := import text compile gguf tflite caffe
 FUZZ_RUNS ?= 100000
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SEEDS := $(B)/fuzz/seeds
@@ -572,6 +578,6 @@ zoo-digest: all python $(B)/machines
 	$(PY) test/bench/digest.py --dnncc=$(B)/dnncc --write=$(B)/zoo.digest $(DIGEST_FLAGS)
 
 clean:
-	rm -rf $(B)/host $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so $(B)/wheel $(B)/dist $(GENERATED) $(B)/onnx.pb-c.c
+	rm -rf $(B)/host $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so $(B)/wheel $(B)/dist $(GENERATED) $(PROTOS:%=$(B)/%.pb-c.c)
 
 -include $(DEPENDENCIES)

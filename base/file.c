@@ -28,6 +28,17 @@ char *path_stem(struct arena *arena, const char *path, bool with_folder)
         return stem;
 }
 
+const char *path_folder(struct arena *arena, const char *path)
+{
+        const char *slash = strrchr(path, '/');
+        if (!slash)
+                return ".";
+        const size_t length = slash == path ? 1 : (size_t)(slash - path);
+        char *folder = arena_copy(arena, path, length + 1);
+        folder[length] = 0;
+        return folder;
+}
+
 static void fail(struct diag *diag, struct arena *arena, const char *path, const char *why)
 {
         diag_error(diag, EXIT_IO, "cannot read %s: %s", text_argument(arena, path), why);
@@ -62,16 +73,16 @@ static bool read_all(int fd, int64_t limit, int64_t expected, unsigned char **by
         return true;
 }
 
-bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length,
-               struct diag *diag)
+/* Reads what the descriptor (-1: errno says why there is none) leads to, and closes it. */
+static bool read_open(int fd, bool any, const char *path, int64_t limit, unsigned char **bytes,
+                      size_t *length, struct diag *diag)
 {
         struct arena *arena = arena_new();
         struct stat st = { 0 };
-        bool standard = !strcmp(path, "-"), fine = false;
-        int fd = standard ? 0 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        bool fine = false;
         if (fd < 0 || fstat(fd, &st))
                 fail(diag, arena, path, strerror(errno));
-        else if (!standard && !S_ISREG(st.st_mode))
+        else if (!any && !S_ISREG(st.st_mode))
                 fail(diag, arena, path, "not a regular file");
         else if ((S_ISREG(st.st_mode) && st.st_size > limit) ||
                  (!(fine = read_all(fd, limit, st.st_size, bytes, length)) && errno == EFBIG))
@@ -83,6 +94,24 @@ bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *l
                 fail(diag, arena, path, strerror(errno));
         if (fd > 0)
                 close(fd);
+        arena_free(arena);
+        return fine;
+}
+
+bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length,
+               struct diag *diag)
+{
+        const bool standard = !strcmp(path, "-");
+        const int fd = standard ? 0 : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+        return read_open(fd, standard, path, limit, bytes, length, diag);
+}
+
+bool file_read_beneath(const char *folder, const char *path, int64_t limit, unsigned char **bytes,
+                       size_t *length, struct diag *diag)
+{
+        struct arena *arena = arena_new();
+        const int fd = file_open_beneath(folder, arena_string(arena, path));
+        const bool fine = read_open(fd, false, path, limit, bytes, length, diag);
         arena_free(arena);
         return fine;
 }

@@ -16,6 +16,9 @@
 bool file_read(const char *path, int64_t limit, unsigned char **bytes, size_t *length,
                struct diag *diag);
 
+/* Does the same by a path below a folder, no part of which may be a link. */
+bool file_read_beneath(const char *folder, const char *path, int64_t limit, unsigned char **bytes,
+                       size_t *length, struct diag *diag);
 /* Opens a file for reading, by a path below a folder, no part of which may be a link; the path is
  * taken to pieces. Returns -1 with errno set. */
 int file_open_beneath(const char *folder, char *path);
@@ -24,5 +27,7 @@ int file_open_beneath(const char *folder, char *path);
  * where nothing is left. */
 char *path_stem(struct arena *arena, const char *path, bool with_folder);
 const char *path_base(const char *path);
+/* Returns the folder that a path leads to a file in, "." for a name alone. */
+const char *path_folder(struct arena *arena, const char *path);
 
 #endif

@@ -142,6 +142,7 @@ static option_format_t format_of(const struct run *run)
                : begins_with(run, "dnn")                   ? FORMAT_DNN
                : tflite_is_file(run->bytes, run->length) ? FORMAT_TFLITE
                : gguf_is_file(run->bytes, run->length)   ? FORMAT_GGUF
+               : caffe_is_file(run->bytes, run->length)  ? FORMAT_CAFFE
                                                            : FORMAT_ONNX;
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "front/onnx/onnx.h"
+#include "front/caffe/caffe.h"
 #include "front/tflite/tflite.h"
 #include "compiler/report.h"
 #include "ir/loop/loop_bounds.h"
@@ -330,6 +331,12 @@ void report_operations(void)
         count = tflite_rows(&builtin);
         for (int i = 0; i < count; i++)
                 printf("  %s\n", builtin[i].name);
+        puts("\nCaffe layers:");
+        const struct caffe_row *layers;
+        count = caffe_rows(&layers);
+        for (int i = 0; i < count; i++)
+                if (layers[i].kind == CAFFE_IMPORTED)
+                        printf("  %s\n", layers[i].type);
 }
 
 void report_limits(void)

@@ -146,14 +146,22 @@ typedef struct module *import_function(const unsigned char *bytes, size_t length
                                        struct pass_context *context,
                                        void (*dependency)(void *context, const char *path),
                                        void *dependency_context);
-import_function onnx_import, tflite_import, gguf_import;
-/* Sets m->source where one file holds all of the model. */
+import_function onnx_import, tflite_import, gguf_import, caffe_import;
+/* Sets m->source to the digest of the model's bytes, and of those of another file (NULL: there is
+ * none). */
 void import_source(struct module *m, const unsigned char *bytes, size_t length,
+                   const unsigned char *more, size_t more_length,
                    const struct import_options *options);
+/* Reads extents as --input has them, behind NAME=: "1x3x8", each at least 1. Returns the rank, or
+ * -1. */
+int import_extents(const char *text, int64_t *extents);
 /* Is it a TFLite file, by its identifier? */
 bool tflite_is_file(const unsigned char *bytes, size_t length);
 /* Is it a GGUF file, by its first bytes? */
 bool gguf_is_file(const unsigned char *bytes, size_t length);
+
+/* Is it a network of Caffe, by the first field of its text, or by the fields of its bytes? */
+bool caffe_is_file(const unsigned char *bytes, size_t length);
 
 /* Returns the TensorProto in a file as a constant of m, whose data live as long as m, or NULL after
  * one error. Texts are bytes, of which the last extent is as many as the longest one has and a NUL;

@@ -243,7 +243,7 @@ static bool import_file(struct gguf_import *im)
         if (im->options->facts)
                 gguf_facts(im, im->options->facts, f);
         if (ok)
-                import_source(im->m, im->file.bytes, im->file.length, im->options);
+                import_source(im->m, im->file.bytes, im->file.length, NULL, 0, im->options);
         return ok;
 }
 

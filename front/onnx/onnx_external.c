@@ -129,13 +129,7 @@ static const char *base_folder(struct onnx_import *im)
                 return o->external_dir;
         if (!o->path || !*o->path)
                 return NULL;
-        const char *slash = strrchr(o->path, '/');
-        if (!slash)
-                return ".";
-        size_t length = slash == o->path ? 1 : (size_t)(slash - o->path);
-        char *folder = arena_alloc(im->arena, length + 1);
-        memcpy(folder, o->path, length);
-        return folder;
+        return path_folder(im->arena, o->path);
 }
 
 static bool read_range(int fd, unsigned char *into, size_t bytes, int64_t offset)

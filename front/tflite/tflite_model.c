@@ -52,17 +52,11 @@ static bool bind_shape(struct tflite_import *im, struct map *names, const char *
         const char *equal = strrchr(option, '=');
         struct tflite_tensor *t = equal ? map_get(names, option, (size_t)(equal - option)) : NULL;
         int64_t extents[RANK_MAX];
-        int rank = 0;
         if (!t || !is_input(im, t) || !t->type)
                 return usage(im, "--input", option, "want NAME=1x3x8, and an input of the model");
-        for (const char *p = equal + 1; *p; rank++) {
-                char *end;
-                extents[rank < RANK_MAX ? rank : 0] = strtoll(p, &end, 10);
-                if (end == p || extents[rank < RANK_MAX ? rank : 0] < 1 || rank >= RANK_MAX ||
-                    (*end && *end != 'x') || (*end && !end[1]))
-                        return usage(im, "--input", option, "want extents, as in NAME=1x3x8");
-                p = *end ? end + 1 : end;
-        }
+        const int rank = import_extents(equal + 1, extents);
+        if (rank < 0)
+                return usage(im, "--input", option, "want extents, as in NAME=1x3x8");
         t->type = compose_type_static(im->c, t->type->element, rank, extents);
         return t->type != NULL;
 }
@@ -276,7 +270,7 @@ static bool import_file(struct tflite_import *im)
                 tflite_facts(im, im->options->facts);
         if (!ok || im->unsupported_count)
                 return false;
-        import_source(im->m, im->file.bytes, im->file.length, im->options);
+        import_source(im->m, im->file.bytes, im->file.length, NULL, 0, im->options);
         return true;
 }
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes the seeds of the fuzz targets into FOLDER/import, FOLDER/compile, FOLDER/text, FOLDER/gguf and FOLDER/tflite: small language models, if the package
-gguf is there; a TFLite file, and one of each operator that the tests have, if the package ai-edge-litert is there; the models of test/fuzz/models as text and as
+"""Writes the seeds of the fuzz targets into FOLDER/import, FOLDER/compile, FOLDER/text, FOLDER/gguf, FOLDER/tflite and FOLDER/caffe: small language models, if the
+package gguf is there; layers of Caffe with their weights; a TFLite file, and one of each operator that the tests have, if the package ai-edge-litert is there; the models of test/fuzz/models as text and as
 protobuf, those of onnx's node tests that have at most 2 KB, and what dnncc prints of them as Tensor IR and as Loop IR.
 
     seeds.py DNNCC FOLDER"""
@@ -68,12 +68,26 @@ def write_networks(folder):
         (folder / f"state.{name}").write_bytes(content)
 
 
+def write_layers(folder):
+    """as text; a network of one of them as bytes"""
+    import numpy as np
+    import test_caffe
+    cases = test_caffe.CASES | {name: make for name, (make, _) in test_caffe.REFERENCES.items()} | {"network": None, "old": None}
+    for name, make in cases.items():
+        case = test_caffe.Case(np.random.default_rng(1)) if make else test_caffe.network(old=name == "old")
+        if make:
+            make(case)
+        (folder / name).write_text(case.text(weights=True))
+    (folder / "bytes").write_bytes(test_caffe.bytes_of_network(np.ones((2, 3), np.float32)))
+
+
 def main(dnncc, folder):
     folder = pathlib.Path(folder)
-    for name in ("import", "compile", "text", "gguf", "tflite"):
+    for name in ("import", "compile", "text", "gguf", "tflite", "caffe"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     write_language_models(folder / "gguf")
     write_networks(folder / "tflite")
+    write_layers(folder / "caffe")
     for number, (name, model, text) in enumerate(models()):
         path = folder / "import" / name
         path.write_bytes(model)

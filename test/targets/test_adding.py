@@ -108,7 +108,7 @@ def build_with(tree, *targets):
     built = pathlib.Path(dnncc.DNNCC).parent      # what is compiled already need not be again
     if (built / "obj").is_dir():
         shutil.copytree(built / "obj", tree / "build" / "obj")
-        for made in (*built.glob("onnx.pb-c.*"), *built.glob("*.inc")):       # an object is older than none of them
+        for made in (*built.glob("*.pb-c.*"), *built.glob("*.inc")):       # an object is older than none of them
             shutil.copy2(made, tree / "build")
     table = tree / "codegen" / "targets.def"
     for name, code, above in targets:
