@@ -221,3 +221,23 @@ bool caffe_import_tile(struct caffe_import *im, struct caffe_layer *n)
         x = x ? compose_spread(im->c, x, rows, (const int64_t[]){ 0, 2 }) : NULL;
         return caffe_top(n, compose_reshape(im->c, x, rank, dims));
 }
+
+/* Channels of groups become groups of channels: channel k of group g is then channel g of group
+ * k. */
+bool caffe_import_shuffle_channel(struct caffe_import *im, struct caffe_layer *n)
+{
+        struct value *x = n->bottoms[0];
+        const int rank = value_rank(x);
+        const int64_t groups = n->p->shuffle_channel_param->group;
+        if (rank < 2 || !groups || value_extent(x, 1) % groups)
+                return caffe_invalid(im, "a bottom %s in %lld groups",
+                                     compose_text(im->c, x->type), (long long)groups);
+        int64_t rest = 1;
+        for (int d = 2; d < rank; d++)
+                rest *= value_extent(x, d);
+        const dim_t split[4] = { x->type->dims[0], dim_of(groups),
+                                 dim_of(value_extent(x, 1) / groups), dim_of(rest) };
+        struct value *y = compose_reshape(im->c, x, 4, split);
+        y = compose_transpose(im->c, y, (const int64_t[]){ 0, 2, 1, 3 });
+        return caffe_top(n, compose_reshape(im->c, y, rank, x->type->dims));
+}

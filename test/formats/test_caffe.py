@@ -99,6 +99,13 @@ def slices(**fields):
     return make
 
 
+def priors(**fields):
+    """over a grid of 3 x 4 points"""
+    def make(c):
+        c.layer("PriorBox", [c.input(1, 2, 3, 4, name="grid"), c.input(1, 3, 30, 40, name="image")], "y", prior_box_param=fields)
+    return make
+
+
 def drawn(*shape):
     return lambda c: c.draw(*shape)
 
@@ -139,6 +146,9 @@ CASES = {
     "normalize_image": one("Normalize", weights=[positive(1)], norm_param=dict(across_spatial=True, channel_shared=True)),
     "mvn": one("MVN", mvn_param=dict(normalize_variance=True, across_channels=False)), "mvn_image": one("MVN", mvn_param=dict(across_channels=True)),
     "mvn_mean": one("MVN", mvn_param=dict(normalize_variance=False)),
+    "shuffle": one("ShuffleChannel", (2, 6, 3, 4), shuffle_channel_param=dict(group=3)),
+    "priors": priors(min_size=10.0, variance=0.1, clip=False), "priors_ratios": priors(min_size=10.0, max_size=15.0, clip=False, aspect_ratio=[2.0, 3.0], flip=True, variance=[0.1, 0.1, 0.2, 0.2]),
+    "priors_clip": priors(min_size=[10.0, 14.0], aspect_ratio=2.0, flip=False, clip=True, variance=0.2), "priors_step": priors(min_size=8.0, step=9.0, clip=False, offset=0.25, variance=[0.1, 0.1, 0.2, 0.2]),
     "dropout": one("Dropout", dropout_param=dict(dropout_ratio=0.5)), "split": one("Split"),
 }
 
@@ -236,6 +246,89 @@ def test_files(path, tmp_path):
     assert len(names) == 2
     for options in ([], ["-O0"], ["--cc=gcc -O1"]):
         close(of_opencv(path, dict(data=x), names), computed(path, [x], tmp_path, options))
+
+
+# ---- detectors ----
+
+BOXES = 3 * 4 * 4
+
+
+def detector(c, images=1, classes=3, background=0, code="CENTER_SIZE", most=400, keep=20, low=0.3, overlap=0.4, **more):
+    c.input(images, 2, 3, 4, name="grid")
+    c.input(images, 3, 30, 40, name="image")
+    c.input(images, BOXES * 4, name="where")
+    c.input(images, BOXES * classes, name="score", low=0)
+    c.given["where"] *= np.float32(0.5)
+    # no two scores of a class are equal
+    c.given["score"] = c.rng.permuted(np.linspace(0, 1, images * BOXES * classes)).reshape(images, -1).astype(np.float32)
+    c.layer("PriorBox", ["grid", "image"], "priors", prior_box_param=dict(min_size=10.0, max_size=15.0, aspect_ratio=2.0, flip=True, variance=[0.1, 0.1, 0.2, 0.2], clip=False))
+    c.layer("DetectionOutput", ["where", "score", "priors"], "y", detection_output_param=dict(
+        num_classes=classes, share_location=True, background_label_id=background, code_type=Word(code), keep_top_k=keep, confidence_threshold=low, nms_param=dict(nms_threshold=overlap, top_k=most), **more))
+
+
+DETECTORS = {"usual": {}, "two images": dict(images=2), "few kept": dict(keep=5), "few looked at": dict(most=7), "other background": dict(background=1), "no background": dict(background=-1),
+             "corners": dict(code="CORNER"), "corners and sizes": dict(code="CORNER_SIZE"), "encoded": dict(variance_encoded_in_target=True), "nothing": dict(low=2.0), "all": dict(keep=-1)}
+
+
+OPENCV_LACKS = ("no background", "corners and sizes", "encoded", "all")      # it refuses them, or crashes
+
+
+def found(c, priors):
+    """what SSD's layer finds: rows of image, class, score and corners, by class and falling score"""
+    fields = c.layers[1][5]["detection_output_param"]
+    (box, variance), nms = priors.reshape(2, BOXES, 4).astype(np.float64), fields["nms_param"]
+    images = len(c.given["where"])
+    where, scores = c.given["where"].reshape(images, BOXES, 4), c.given["score"].reshape(images, BOXES, -1)
+    where = where * (1 if fields.get("variance_encoded_in_target") else variance)
+    size, middle = box[:, 2:] - box[:, :2], (box[:, 2:] + box[:, :2]) / 2
+    if fields["code_type"] == "CORNER":
+        corners = box + where
+    elif fields["code_type"] == "CORNER_SIZE":
+        corners = box + where * np.tile(size, 2)
+    else:
+        center, half = middle + where[..., :2] * size, np.exp(where[..., 2:]) * size / 2
+        corners = np.concatenate([center - half, center + half], -1)
+
+    def overlap(a, b):
+        low, high = np.maximum(a[:2], b[:2]), np.minimum(a[2:], b[2:])
+        common = np.prod(np.maximum(high - low, 0))
+        return common / (np.prod(a[2:] - a[:2]) + np.prod(b[2:] - b[:2]) - common)
+
+    rows = []
+    for image in range(images):
+        kept = []
+        for label in range(scores.shape[2]):
+            if label == fields["background_label_id"]:
+                continue
+            score = scores[image, :, label]
+            order = [k for k in np.argsort(-score, kind="stable") if score[k] > fields["confidence_threshold"]][:nms["top_k"]]
+            stay = []
+            for k in order:
+                if all(overlap(corners[image, k], corners[image, j]) <= nms["nms_threshold"] for j in stay):
+                    stay.append(k)
+            kept += [(label, k) for k in stay]
+        if fields["keep_top_k"] >= 0:
+            kept = sorted(sorted(kept, key=lambda at: -scores[image, at[1], at[0]])[:fields["keep_top_k"]], key=lambda at: (at[0], -scores[image, at[1], at[0]]))
+        rows += [[image, label, scores[image, k, label], *corners[image, k]] for label, k in kept]
+    return np.array(rows, np.float32).reshape(-1, 7)
+
+
+@pytest.mark.parametrize("name", DETECTORS)
+def test_detectors(name, tmp_path):
+    """rows that SSD's layer gives, and OpenCV in another order; behind them -1"""
+    case = Case(np.random.default_rng(5))
+    detector(case, **DETECTORS[name])
+    path = case.save(tmp_path / "m")
+    got, priors = computed(path, case.given.values(), tmp_path, ["--keep=priors"])
+    want = found(case, priors)
+    count = len(want)
+    assert got.shape[:2] == (1, 1) and got.shape[3] == 7 and (3 < count < got.shape[2] or count == got.shape[2] or name == "nothing"), (got.shape, want)
+    close([want], [got[0, 0, :count]])
+    assert np.all(got[0, 0, count:] == -1)
+    if cv2 and name not in OPENCV_LACKS:
+        rows = of_opencv(path, case.given, ["y"])[0].reshape(-1, 7)
+        rows = rows[rows[:, 2] > 0]
+        close([want], [rows[np.lexsort((-rows[:, 2], rows[:, 1], rows[:, 0]))]])
 
 
 # ---- networks ----
@@ -378,7 +471,7 @@ def test_table_and_page():
     assert len(rows) > 30 and sorted(rows) == sorted(said)
     listed = dnncc.run([dnncc.DNNCC, "--help-ops"]).stdout
     assert all(re.search(rf"^  {row}$", listed, re.M) for row in rows)
-    made = {"Input", "Silence"}
+    made = {"Input", "Silence", "DetectionOutput"}
     for make in [*CASES.values(), *(make for make, _ in REFERENCES.values())]:
         case = Case(np.random.default_rng(1))
         make(case)

@@ -78,6 +78,9 @@ def write_layers(folder):
         if make:
             make(case)
         (folder / name).write_text(case.text(weights=True))
+    case = test_caffe.Case(np.random.default_rng(1))
+    test_caffe.detector(case)
+    (folder / "detector").write_text(case.text())
     (folder / "bytes").write_bytes(test_caffe.bytes_of_network(np.ones((2, 3), np.float32)))
 
 
