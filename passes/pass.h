@@ -43,6 +43,8 @@ struct pass_context {
                                          * (engines/stream/stream_memo.h). */
         bool all_on_machine;            /* The target's machine does all that it can do, even where
                                          * the processor is faster. */
+        struct map *followed;           /* Channels that these contractions read were followed in
+                                         * vain in this round of simplify; or NULL. */
         int64_t fold_steps;             /* Folding has taken this many steps so far, of
                                          * limits.fold_total_steps. */
         int64_t fold_bytes;             /* Folding has taken this many bytes so far, of

@@ -251,7 +251,11 @@ static int simplify(struct function *f, tensor_pass pass, struct pass_context *c
         /* Rules ask whether weights are constants, not whether they are made of constants. */
         int total = s.all ? fold_groups(&f->body, context) : 0;
         for (int round = 0; round < 8 && !s.endless; round++) {
+                struct arena *arena = arena_new();
+                context->followed = map_new(arena);
                 int rewrites = simplify_region(&f->body, &s);
+                context->followed = NULL;
+                arena_free(arena);
                 if (!rewrites)
                         break;
                 total += rewrites;

@@ -309,10 +309,22 @@ static struct value *without_units(struct units *u, struct builder *b, struct op
         return y;
 }
 
-static struct value *rewrite_units(struct builder *b, struct op *op)
+/* Notes that the contractions that read members of u do so for good, or until the next round: of a
+ * thousand layers that hang together, one is enough to find that out. */
+static void note_vain(const struct units *u, struct map *followed)
 {
+        for (int i = 0; i < u->op_count; i++)
+                if (units_read(u, u->ops[i]))
+                        map_set(followed, (const char *)&u->ops[i], sizeof u->ops[i], u->ops[i]);
+}
+
+static struct value *rewrite_units(struct builder *b, struct op *op, struct map *followed)
+{
+        if (map_get(followed, (const char *)&op, sizeof op))
+                return NULL;
         struct units u = { .arena = arena_new(), .m = b->m, .region = b->region };
         struct value *y = NULL;
+        bool any = false;
         if (units_follow(&u, op)) {
                 const size_t total = (size_t)u.total;
                 u.parent = arena_array(u.arena, total, sizeof *u.parent);
@@ -322,21 +334,23 @@ static struct value *rewrite_units(struct builder *b, struct op *op)
                 find_classes(&u);
                 units_know(&u, b);
                 choose(&u);
+                for (int i = 0; i < u.member_count; i++)
+                        any |= is_narrower(u.members[i]);
                 if (is_narrower(u.members[0]))
                         y = without_units(&u, b, op);
         }
+        if (!any)
+                note_vain(&u, followed);
         arena_free(u.arena);
         return y;
 }
 
 struct value *rewrite_convolve_units(struct builder *b, struct op *op, struct pass_context *context)
 {
-        (void)context;
-        return rewrite_units(b, op);
+        return rewrite_units(b, op, context->followed);
 }
 
 struct value *rewrite_dot_units(struct builder *b, struct op *op, struct pass_context *context)
 {
-        (void)context;
-        return rewrite_units(b, op);
+        return rewrite_units(b, op, context->followed);
 }

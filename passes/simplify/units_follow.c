@@ -350,8 +350,12 @@ static void reach(struct units *u, struct value *v, int d, const struct op *op, 
 
 static void note(struct units *u, struct op *op, int d)
 {
-        map_set(u->noted, (const char *)&op, sizeof op, op);
         u->partial |= is_partial(op, d);
+        if (map_get(u->noted, (const char *)&op, sizeof op))
+                return;
+        map_set(u->noted, (const char *)&op, sizeof op, op);
+        ARENA_GROW(u->arena, u->ops, u->op_count);
+        u->ops[u->op_count++] = op;
 }
 
 /* Follows m to what its value is made of. */
@@ -428,12 +432,13 @@ bool units_follow(struct units *u, struct op *reader)
         }
         if (u->failed || u->members[0]->pinned)
                 return false;
-        size_t count = map_count(u->noted);
-        u->ops = arena_array(u->arena, count, sizeof *u->ops);
-        for (struct op *op = u->region->first; op; op = op->next)
+        if (!finds_zeros(u))
+                return false;
+        int sorted = 0;
+        for (struct op *op = u->region->first; op && sorted < u->op_count; op = op->next)
                 if (map_get(u->noted, (const char *)&op, sizeof op))
-                        u->ops[u->op_count++] = op;
-        return finds_zeros(u);
+                        u->ops[sorted++] = op;
+        return true;
 }
 
 /* ---- links ---- */
