@@ -21,25 +21,16 @@ static bool usage(struct run *run, const char *option, const char *what)
         return false;
 }
 
-/* Names that macros and functions of the whole file begin with. */
-static bool is_taken(const char *name)
-{
-        static const char *const words[] = { "state", "workspace", "weights", "error", "level",
-                                             "run",   "describe",  "build",   "abi",   "h" };
-        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-                if (!strcmp(name, words[i]))
-                        return true;
-        return false;
-}
-
 /* Takes "step:N=1,P=0..1023" apart. */
 static bool read_entry(struct run *run, const char *option, struct entry *e)
 {
         char *text = arena_string(run->arena, option), *colon = strchr(text, ':');
         if (colon)
                 *colon++ = 0;
+        struct names *taken = names_new(run->arena);
+        loop_entry_reserve(taken);
         e->name = text;
-        if (!text_is_identifier(text) || is_taken(text))
+        if (!text_is_identifier(text) || !names_reserve(taken, text))
                 return usage(run, option,
                              "want NAME or NAME:DIM=N,.., a name of letters, digits and _ that "
                              "nothing else of the file has");

@@ -178,8 +178,31 @@ static bool binds_dim(const struct options *o, const char *name)
         return binds;
 }
 
+/* Adds the entries that the file has by itself. */
+static bool found_entries(struct run *run)
+{
+        static const struct {
+                option_format_t format;
+                import_entries *find;
+        } finders[] = {
+#define MODEL_ENTRIES(id, find) { FORMAT_##id, find },
+#include "compiler/model_formats.def"
+        };
+        for (size_t i = 0; i < sizeof finders / sizeof *finders; i++) {
+                const char **names;
+                if (finders[i].format != format_of(run))
+                        continue;
+                const int count =
+                        finders[i].find(run->bytes, run->length, run->arena, &run->diag, &names);
+                for (int k = 0; k < count; k++)
+                        add_option(run, &run->options.entries, names[k]);
+                return count >= 0;
+        }
+        return true;
+}
+
 /* Adds the entries of the model's format. */
-static void preset_entries(struct run *run)
+static bool preset_entries(struct run *run)
 {
         static const struct { option_format_t format; const char *dim, *text; } presets[] = {
 #define MODEL_ENTRY(id, dim, entry) { FORMAT_##id, dim, entry },
@@ -189,6 +212,7 @@ static void preset_entries(struct run *run)
                 if (presets[i].format == format_of(run) &&
                     !binds_dim(&run->options, presets[i].dim))
                         add_option(run, &run->options.entries, presets[i].text);
+        return found_entries(run);
 }
 
 /* Has a function of the module an input and an output whose names begin as the option says? */
@@ -312,7 +336,8 @@ bool read_model(struct run *run)
                 return run->state.module &&
                        bind_symbols(run->state.module, o, run->arena, &run->diag);
         }
-        preset_entries(run);
+        if (!preset_entries(run))
+                return false;
         return o->entries.count ? entries_read(run) : import_model(run, NULL, NULL);
 }
 

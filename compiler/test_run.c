@@ -336,11 +336,16 @@ static void number_outputs(struct test *t)
                 return;
         }
         bool *taken = arena_array(t->arena, (size_t)t->output_count + 1, sizeof *taken);
-        for (int k = 0; k < t->output_count; k++)
-                if (t->outputs[k]->space == SPACE_STATE)
-                        taken[t->numbers[k] = t->outputs[k]->next_number] = true;
+        for (int k = 0; k < t->output_count; k++) {
+                const int number = t->outputs[k]->next_number;
+                t->numbers[k] = -1;
+                /* Where there are several entries, the number may be that in another one. */
+                if (t->outputs[k]->space == SPACE_STATE && number < t->output_count &&
+                    !taken[number])
+                        taken[t->numbers[k] = number] = true;
+        }
         for (int k = 0, number = 0; k < t->output_count; k++) {
-                if (t->outputs[k]->space == SPACE_STATE)
+                if (t->numbers[k] >= 0)
                         continue;
                 while (taken[number])
                         number++;

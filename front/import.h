@@ -48,8 +48,8 @@ struct model_facts {
         int operator_count;
         int64_t parameters;             /* It counts elements of initializers; INT64_MAX stands for
                                          * that many or more. */
-        struct model_name *names;       /* These are names of the main graph, each once in its
-                                         * kind. */
+        struct model_name *names;       /* These are names of the main graph, or of all entries that
+                                         * the file has by itself, each once in its kind. */
         int name_count;
         const struct model_vocabulary *vocabulary;        /* NULL: the file has none. */
         const char *command;            /* The command that would bind all open dimensions. */
@@ -155,6 +155,11 @@ void import_source(struct module *m, const unsigned char *bytes, size_t length,
 /* Reads extents as --input has them, behind NAME=: "1x3x8", each at least 1. Returns the rank, or
  * -1. */
 int import_extents(const char *text, int64_t *extents);
+/* A function of this type sets *names to the entries that a file has by itself, where these are
+ * several, and returns how many they are, or -1 after an error. */
+typedef int import_entries(const unsigned char *bytes, size_t length, struct arena *arena,
+                           struct diag *diag, const char ***names);
+import_entries tflite_entries;
 /* Is it a TFLite file, by its identifier? */
 bool tflite_is_file(const unsigned char *bytes, size_t length);
 /* Is it a GGUF file, by its first bytes? */

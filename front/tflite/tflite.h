@@ -9,6 +9,7 @@
  *   tflite_report.c   errors, and the list of what is not supported
  *   tflite_facts.c    what a model says of itself (--info)
  *   tflite_helpers.h  what importers share
+ *   tflite_signature.c  signatures: which subgraph an entry is, what its ports are called
  *   tflite_node.c     nodes, by the importer of their row
  *   tflite_op_*.c     importers, which check and decode a node, and call front/compose
  *   tflite_model.c    the walk over the graph
@@ -81,6 +82,7 @@ struct tflite_tensor {
         struct tflite_variable *variable;         /* this one, once a node has said so. */
         struct tflite_quantization q;
         struct value *value;            /* NULL: no node has made it yet. */
+        const char *input_name, *output_name; /* A signature calls it so; or NULL. */
         struct flat_span data;          /* Constants have bytes in the file. */
         int packed_bits;                /* A number has 4 bits there, or 2; 0: as
                                          * many as its type has. */
@@ -110,13 +112,22 @@ struct tflite_graph {
         int operator_count;
 };
 
+/* A name by which a program calls a subgraph. */
+struct tflite_signature {
+        const char *name, *safe; /* The file's name of it as a C identifier, which no other
+                                         * one has, and safe to print. */
+        struct tflite_SignatureDef table;
+};
+
 /* A variable that nodes read and assign by a handle. */
 struct tflite_variable {
         const char *name, *safe;
-        struct value *first;            /* It is the constant that it begins with, or NULL. */
+        struct value *first; /* It is the constant that it begins with, or NULL, */
+        int64_t first_graph; /* which this subgraph assigns. */
         struct value *value;            /* NULL: the function has neither read nor assigned it. */
         const char *next;               /* It is the name of the output; NULL: it is no state. */
         struct tflite_variable *after;  /* This is the next one that is state. */
+        struct tflite_variable *known; /* This is the next one that the model has. */
 };
 
 struct tflite_import {
@@ -135,12 +146,18 @@ struct tflite_import {
         int nesting;                    /* Calls of IF and WHILE that lead to it. */
         int64_t called;                 /* Operators and tensors of all subgraphs that calls
                                          * of IF and WHILE imported. */
-        bool initializing;              /* The subgraph at hand is that of a CALL_ONCE. */
+        struct tflite_signature *signatures;
+        int signature_count;
+        const struct tflite_signature *signature; /* The function is this one; NULL: it is the
+                                                   * first subgraph. */
+        int64_t initializing; /* The subgraph at hand is this one, of a CALL_ONCE; or 0. */
         struct map *variables;          /* It maps names to struct tflite_variable. */
+        struct tflite_variable *variables_known; /* It is the first of all. */
         struct tflite_variable *variable_list;    /* It is the first one with an input. */
         const struct tflite_node *node; /* It is the node at hand, or NULL. */
         int unsupported_count;
         struct map *listed;             /* These lines of the list were said. */
+        struct map *fact_names; /* --info has these names; NULL: none yet. */
 };
 
 /* This is a row of tflite_ops.def. */
@@ -171,16 +188,32 @@ static inline int tflite_variant(const struct tflite_node *n) { return n->row->v
 
 /* ---- tables of the model (tflite_read.c) ---- */
 
-/* Reads the model's tables and those of its first subgraph, whose tensors `names` gets. */
-bool tflite_read_model(struct tflite_import *im, struct map *names);
-/* Makes another subgraph the one at hand. */
-bool tflite_read_subgraph(struct tflite_import *im, int64_t number);
+/* Reads the model's tables but those of its subgraphs. */
+bool tflite_read_model(struct tflite_import *im);
+/* Makes this subgraph the one at hand, whose tensors `names` gets. */
+bool tflite_read_subgraph(struct tflite_import *im, int64_t number, struct map *names);
+/* Reads all tables of a vector into an array of their structs. */
+void *tflite_read_tables(struct tflite_import *im, const struct flat_info *info,
+                         const struct flat_span *tables, int *count);
 
 /* ---- constants (tflite_weights.c) ---- */
 
 /* Returns the numbers of a constant of 4 or 2 bits, or of a sparse one, as its type has them, or
  * NULL after an error. */
 const unsigned char *tflite_expanded(struct tflite_import *im, const struct tflite_tensor *t);
+
+/* ---- signatures (tflite_signature.c) ---- */
+
+bool tflite_read_signatures(struct tflite_import *im);
+/* Sets im->signature to the one that the options' function is named after. A model of several has
+ * no other functions. */
+bool tflite_find_signature(struct tflite_import *im);
+/* Sets what the signature at hand calls inputs and outputs of the subgraph at hand. */
+bool tflite_name_ports(struct tflite_import *im);
+/* Has a signature an input of that name? */
+bool tflite_signature_input(struct tflite_import *im, const char *name, size_t length);
+/* Returns the first signature of the subgraph at hand: what it keeps by itself is theirs. */
+const struct tflite_signature *tflite_first_signature(struct tflite_import *im);
 
 /* ---- nodes (tflite_node.c) ---- */
 
@@ -215,6 +248,9 @@ bool tflite_over_limit(struct tflite_import *im, const char *what, const char *l
 
 /* ---- what a model says of itself (tflite_facts.c) ---- */
 
+/* Adds the ports and names of the subgraph at hand, which is a function. */
+void tflite_function_facts(struct tflite_import *im, struct model_facts *facts);
+/* Adds what all subgraphs have. */
 void tflite_facts(struct tflite_import *im, struct model_facts *facts);
 /* Returns the element type of a number of the enum TensorType, or false where there is none. */
 bool tflite_element(int64_t type, enum element *e);

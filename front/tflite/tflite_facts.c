@@ -31,37 +31,46 @@ static const char *keep(struct model_facts *facts, const char *text)
         return arena_string(facts->arena, text);
 }
 
-static void add_port(struct tflite_import *im, struct model_facts *facts, int64_t number,
-                     struct model_port **ports, int *count)
+static void add_name(struct tflite_import *im, struct model_facts *facts, const char *kind,
+                     const char *name)
 {
-        if (number < 0 || number >= im->graph.tensor_count)
-                return;
-        const struct tflite_tensor *t = &im->graph.tensors[number];
-        ARENA_GROW(facts->arena, *ports, *count);
-        (*ports)[(*count)++] = (struct model_port){
-                keep(facts, t->safe),
-                keep(facts, t->type ? type_text(im->arena, im->m, t->type) : t->refused)
-        };
-}
-
-static void add_name(struct tflite_import *im, struct model_facts *facts, struct map *names,
-                     const char *kind, int64_t number)
-{
-        if (number < 0 || number >= im->graph.tensor_count)
-                return;
-        const char *name = im->graph.tensors[number].name;
         const char *key = arena_printf(im->arena, "%s %s", kind, name);
-        if (map_get(names, key, strlen(key)))
+        if (map_get(im->fact_names, key, strlen(key)))
                 return;
-        map_set(names, key, strlen(key), facts);
+        map_set(im->fact_names, key, strlen(key), facts);
         ARENA_GROW(facts->arena, facts->names, facts->name_count);
         facts->names[facts->name_count++] =
                 (struct model_name){ kind, keep(facts, text_argument(im->arena, name)) };
 }
 
-static void add_operators(struct tflite_import *im, struct model_facts *facts)
+/* Adds the inputs of the subgraph at hand, or its outputs, as its signature calls them. */
+static void add_ports(struct tflite_import *im, struct model_facts *facts, bool inputs)
 {
-        struct map *known = map_new(im->arena);
+        const struct flat_span *numbers =
+                inputs ? &im->graph.table.inputs : &im->graph.table.outputs;
+        struct model_port **ports = inputs ? &facts->inputs : &facts->outputs;
+        int *count = inputs ? &facts->input_count : &facts->output_count;
+        for (int64_t i = 0; i < numbers->count; i++) {
+                const int32_t number = flat_i32(numbers, i);
+                if (number < 0 || number >= im->graph.tensor_count)
+                        continue;
+                const struct tflite_tensor *t = &im->graph.tensors[number];
+                const char *called = inputs ? t->input_name : t->output_name;
+                const char *name = called ? called : t->name;
+                const char *entry =
+                        im->signature ? arena_printf(im->arena, "%s/", im->signature->name) : "";
+                ARENA_GROW(facts->arena, *ports, *count);
+                (*ports)[(*count)++] = (struct model_port){
+                        arena_printf(facts->arena, "%s%s", entry,
+                                     text_safe(im->arena, name, strlen(name))),
+                        keep(facts, t->type ? type_text(im->arena, im->m, t->type) : t->refused)
+                };
+                add_name(im, facts, inputs ? "input" : "output", name);
+        }
+}
+
+static void add_operators(struct tflite_import *im, struct model_facts *facts, struct map *known)
+{
         for (int i = 0; i < im->graph.operator_count; i++) {
                 const struct tflite_OperatorCode *code =
                         &im->codes[im->graph.operators[i].opcode_index];
@@ -80,32 +89,52 @@ static void add_operators(struct tflite_import *im, struct model_facts *facts)
         }
 }
 
+/* Adds the elements of constants whose bytes no other tensor has. */
+static void add_parameters(struct tflite_import *im, struct model_facts *facts, struct map *counted)
+{
+        for (int i = 0; i < im->graph.tensor_count; i++) {
+                const struct tflite_tensor *t = &im->graph.tensors[i];
+                const char *key = (const char *)&t->data.data;
+                if (!t->is_constant || !t->type || map_get(counted, key, sizeof t->data.data))
+                        continue;
+                map_set(counted, key, sizeof t->data.data, facts);
+                if (!int_add(facts->parameters, type_elements(t->type), &facts->parameters))
+                        facts->parameters = INT64_MAX;
+        }
+}
+
+void tflite_function_facts(struct tflite_import *im, struct model_facts *facts)
+{
+        if (!im->fact_names)
+                im->fact_names = map_new(im->arena);
+        add_ports(im, facts, true);
+        add_ports(im, facts, false);
+        for (int i = 0; i < im->graph.operator_count; i++)
+                for (int64_t k = 0; k < im->graph.operators[i].outputs.count; k++) {
+                        const int32_t number = flat_i32(&im->graph.operators[i].outputs, k);
+                        if (number >= 0 && number < im->graph.tensor_count)
+                                add_name(im, facts, "value", im->graph.tensors[number].name);
+                }
+}
+
 void tflite_facts(struct tflite_import *im, struct model_facts *facts)
 {
-        struct map *names = map_new(im->arena);
+        struct map *known = map_new(im->arena), *counted = map_new(im->arena);
+        int64_t size = 0;
         ARENA_GROW(facts->arena, facts->opsets, facts->opset_count);
         facts->opsets[facts->opset_count++] =
                 arena_printf(facts->arena, "tflite %lld", (long long)im->model.version);
-        for (int64_t i = 0; i < im->graph.table.inputs.count; i++) {
-                const int32_t number = flat_i32(&im->graph.table.inputs, i);
-                add_port(im, facts, number, &facts->inputs, &facts->input_count);
-                add_name(im, facts, names, "input", number);
-        }
-        for (int64_t i = 0; i < im->graph.table.outputs.count; i++) {
-                const int32_t number = flat_i32(&im->graph.table.outputs, i);
-                add_port(im, facts, number, &facts->outputs, &facts->output_count);
-                add_name(im, facts, names, "output", number);
-        }
-        add_operators(im, facts);
-        for (int i = 0; i < im->graph.operator_count; i++)
-                for (int64_t k = 0; k < im->graph.operators[i].outputs.count; k++)
-                        add_name(im, facts, names, "value",
-                                 flat_i32(&im->graph.operators[i].outputs, k));
-        for (int i = 0; i < im->graph.tensor_count; i++) {
-                const struct tflite_tensor *t = &im->graph.tensors[i];
-                if (t->is_constant && t->type &&
-                    !int_add(facts->parameters, type_elements(t->type), &facts->parameters))
-                        facts->parameters = INT64_MAX;
+        for (int64_t i = 0; i < im->model.subgraphs.count; i++) {
+                if (!tflite_read_subgraph(im, i, map_new(im->arena)))
+                        break;
+                size += im->graph.operator_count + im->graph.tensor_count;
+                if (size > im->context->limits.nodes) {
+                        tflite_over_limit(im, "operators and tensors of all subgraphs", "nodes",
+                                          im->context->limits.nodes);
+                        break;
+                }
+                add_operators(im, facts, known);
+                add_parameters(im, facts, counted);
         }
         struct asked command = asked_begin(im->arena, im->options->path);
         asked_given(&command, "--input", im->options->inputs, im->options->input_count);

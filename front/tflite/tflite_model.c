@@ -38,6 +38,16 @@ static bool check_options(struct tflite_import *im)
         return true;
 }
 
+static const char *input_name(const struct tflite_tensor *t)
+{
+        return t->input_name ? t->input_name : t->name;
+}
+
+static const char *output_name(const struct tflite_tensor *t)
+{
+        return t->output_name ? t->output_name : t->name;
+}
+
 static bool is_input(struct tflite_import *im, const struct tflite_tensor *t)
 {
         for (int64_t i = 0; i < im->graph.table.inputs.count; i++)
@@ -50,8 +60,19 @@ static bool is_input(struct tflite_import *im, const struct tflite_tensor *t)
 static bool bind_shape(struct tflite_import *im, struct map *names, const char *option)
 {
         const char *equal = strrchr(option, '=');
-        struct tflite_tensor *t = equal ? map_get(names, option, (size_t)(equal - option)) : NULL;
+        const size_t length = equal ? (size_t)(equal - option) : 0;
+        struct tflite_tensor *t = equal ? map_get(names, option, length) : NULL;
         int64_t extents[RANK_MAX];
+        for (int64_t i = 0; i < im->graph.table.inputs.count && equal; i++) {
+                struct tflite_tensor *input =
+                        &im->graph.tensors[flat_i32(&im->graph.table.inputs, i)];
+                if (input->input_name && strlen(input->input_name) == length &&
+                    !memcmp(input->input_name, option, length))
+                        t = input;
+        }
+        if (equal && im->signature && (!t || !is_input(im, t)) &&
+            tflite_signature_input(im, option, length))
+                return true;            /* It is of another one. */
         if (!t || !is_input(im, t) || !t->type)
                 return usage(im, "--input", option, "want NAME=1x3x8, and an input of the model");
         const int rank = import_extents(equal + 1, extents);
@@ -72,7 +93,7 @@ static bool add_inputs(struct tflite_import *im, struct function *f)
                 else if (t->value)
                         return tflite_error(im, "tensor '%s' is two inputs", t->safe);
                 else
-                        t->value = function_add_input(f, t->name, t->type);
+                        t->value = function_add_input(f, input_name(t), t->type);
                 t->is_constant = t->is_variable = false;
         }
         return true;
@@ -102,6 +123,10 @@ static bool add_variables(struct tflite_import *im, struct function *f,
                         tflite_list_refused(im, t);
                         continue;
                 }
+                /* Functions of one module share state of one name. */
+                if (im->signature_count > 1)
+                        t->name = arena_printf(im->m->arena, "%s_%s",
+                                               tflite_first_signature(im)->name, t->name);
                 (*states)[count++] = t;
                 t->value = against_zero(im, t, function_add_input(f, t->name, t->type));
                 t->is_constant = false;
@@ -153,6 +178,12 @@ static struct tflite_tensor **wanted_tensors(struct tflite_import *im, struct ma
                 const char *name =
                         i < o->output_count ? o->outputs[i] : o->keep[i - o->output_count];
                 struct tflite_tensor *t = map_get(names, name, strlen(name));
+                for (int64_t k = 0; k < im->graph.table.outputs.count; k++) {
+                        struct tflite_tensor *output =
+                                &im->graph.tensors[flat_i32(&im->graph.table.outputs, k)];
+                        if (output->output_name && !strcmp(output->output_name, name))
+                                t = output;
+                }
                 if (!t) {
                         struct suggest known = suggest_new(im->arena, name, strlen(name));
                         for (int k = 0; k < im->graph.tensor_count; k++)
@@ -192,7 +223,7 @@ static bool yield_all(struct tflite_import *im, struct function *f,
                 if (!t->value)
                         return tflite_error(im, "output '%s' is made by no node", t->safe);
                 values[i] = t->value;
-                f->output_ports[i] = (struct port){ .name = t->name };
+                f->output_ports[i] = (struct port){ .name = output_name(t) };
         }
         for (int i = 0; states[i]; i++) {
                 struct tflite_tensor *t = states[i];
@@ -211,10 +242,9 @@ static bool yield_all(struct tflite_import *im, struct function *f,
         return build_yield(&im->b, values, most) != NULL;
 }
 
-static bool import_graph(struct tflite_import *im, struct map *names)
+static bool import_graph(struct tflite_import *im, struct map *names, const char *name)
 {
-        struct function *f =
-                function_new(im->m, im->options->function ? im->options->function : "main");
+        struct function *f = function_new(im->m, name);
         struct tflite_tensor **states;
         int count;
         im->b.region = &f->body;
@@ -225,7 +255,7 @@ static bool import_graph(struct tflite_import *im, struct map *names)
                 return tflite_error(im, "%" PRId64 " inputs and outputs, at most %d are supported",
                                     im->graph.table.inputs.count + im->graph.table.outputs.count,
                                     PORTS_MOST);
-        if (!check_options(im))
+        if (!check_options(im) || (im->signature && !tflite_name_ports(im)))
                 return false;
         for (int i = 0; i < im->options->input_count; i++)
                 if (!bind_shape(im, names, im->options->inputs[i]))
@@ -240,7 +270,9 @@ static bool import_graph(struct tflite_import *im, struct map *names)
         for (int i = 0; i < im->graph.operator_count; i++)
                 if ((needed[i] || !im->options->output_count) && !tflite_import_node(im, i))
                         return false;
-        return im->unsupported_count ? false : yield_all(im, f, wanted, count, states);
+        if (im->unsupported_count || (im->signature_count > 1 && !tflite_keep_assigned(im)))
+                return false;
+        return yield_all(im, f, wanted, count, states);
 }
 
 /* ---- the door ---- */
@@ -257,15 +289,61 @@ static void composing_error(void *caller, enum exit_code code, const char *text)
                 tflite_invalid(im, "%s", text);
 }
 
-static bool import_file(struct tflite_import *im)
+/* Finds what the variables of all signatures begin with, whichever of them runs first. */
+static bool begin_variables(struct tflite_import *im)
+{
+        for (int s = 0; s < im->signature_count; s++) {
+                if (!tflite_read_subgraph(im, im->signatures[s].table.subgraph_index,
+                                          map_new(im->arena)))
+                        return false;
+                for (int i = 0; i < im->graph.operator_count; i++) {
+                        const int64_t code =
+                                tflite_code(&im->codes[im->graph.operators[i].opcode_index]);
+                        const struct tflite_row *row = tflite_row_find(code);
+                        if (row && row->import == tflite_import_call_once &&
+                            !tflite_import_node(im, i))
+                                return false;
+                }
+        }
+        return true;
+}
+
+static bool import_subgraph(struct tflite_import *im)
 {
         struct map *names = map_new(im->arena);
-        if (!tflite_read_model(im, names))
+        const struct tflite_signature *s = im->signature;
+        const char *name = s ? s->name : im->options->function ? im->options->function : "main";
+        tflite_forget_values(im);
+        if (!tflite_read_subgraph(im, s ? s->table.subgraph_index : 0, names))
                 return false;
         if (!im->m->functions) /* Other models may be in the module already. */
                 im->m->name = text_safe(im->m->arena, (const char *)im->graph.table.name.data,
                                         (size_t)im->graph.table.name.count);
-        const bool ok = import_graph(im, names);
+        const bool ok = import_graph(im, names, name);
+        if (im->options->facts)
+                tflite_function_facts(im, im->options->facts);
+        return ok;
+}
+
+/* Imports each of the signatures, for --info. */
+static bool import_all(struct tflite_import *im)
+{
+        bool ok = true;
+        for (int i = 0; i < im->signature_count; i++) {
+                im->signature = &im->signatures[i];
+                ok = import_subgraph(im) && ok;
+        }
+        return ok;
+}
+
+static bool import_file(struct tflite_import *im)
+{
+        const bool several = !im->options->function;
+        if (!tflite_read_model(im) || !tflite_read_signatures(im) || !tflite_find_signature(im))
+                return false;
+        bool ok = im->signature_count < 2 || begin_variables(im);
+        if (ok)
+                ok = several && im->signature_count > 1 ? import_all(im) : import_subgraph(im);
         if (im->options->facts)
                 tflite_facts(im, im->options->facts);
         if (!ok || im->unsupported_count)
@@ -280,6 +358,24 @@ bool tflite_is_file(const unsigned char *bytes, size_t length)
         static const char identifier[] = { 'T', 'F', 'L', '3' };
         return length >= AT + sizeof identifier &&
                !memcmp(bytes + AT, identifier, sizeof identifier);
+}
+
+int tflite_entries(const unsigned char *bytes, size_t length, struct arena *arena,
+                   struct diag *diag, const char ***names)
+{
+        struct module *m = module_new("");
+        struct tflite_import im = {
+                .m = m, .file = { bytes, length, diag }, .diag = diag, .arena = arena
+        };
+        int count = -1;
+        if (tflite_read_model(&im) && tflite_read_signatures(&im)) {
+                count = im.signature_count > 1 ? im.signature_count : 0;
+                *names = arena_array(arena, (size_t)count + 1, sizeof **names);
+                for (int i = 0; i < count; i++)
+                        (*names)[i] = arena_string(arena, im.signatures[i].name);
+        }
+        module_free(m);
+        return count;
 }
 
 struct module *tflite_import(const unsigned char *bytes, size_t length,

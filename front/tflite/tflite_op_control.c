@@ -6,6 +6,8 @@
 
 #include <inttypes.h>
 
+#include "base/text.h"
+
 /* ---- calls of subgraphs ---- */
 
 /* Makes `values` the inputs of the subgraph at hand. */
@@ -78,7 +80,7 @@ static bool call(struct tflite_import *im, int64_t number, struct value *const *
         const struct tflite_node *node = im->node;
         const char *location = im->b.location;
         im->nesting++;
-        bool ok = tflite_read_subgraph(im, number);
+        bool ok = tflite_read_subgraph(im, number, map_new(im->arena));
         if (ok) {
                 im->called += im->graph.operator_count + im->graph.tensor_count;
                 ok = im->called <= limits->nodes ||

@@ -27,6 +27,10 @@ bool tflite_import_var_handle(struct tflite_import *im, struct tflite_node *n)
                 handle->variable->safe = text_safe(im->m->arena, handle->variable->name,
                                                    strlen(handle->variable->name));
                 map_set(im->variables, key, strlen(key), handle->variable);
+                struct tflite_variable **last = &im->variables_known;
+                while (*last)
+                        last = &(*last)->known;
+                *last = handle->variable;
         }
         return true;
 }
@@ -50,6 +54,11 @@ static bool begin_state(struct tflite_import *im, struct tflite_variable *v)
 {
         struct function *f = im->b.region->function;
         const char *name = v->name;
+        if (im->signature_count > 1 && function_input(f, name) >= 0)
+                return tflite_list(im, arena_printf(im->arena,
+                                                    "variable '%s' has the name of an input of "
+                                                    "signature '%s', which is not supported",
+                                                    v->safe, im->signature->safe));
         for (int i = 1; function_input(f, name) >= 0; i++)
                 name = arena_printf(im->m->arena, "%s#%d", v->name, i);
         struct value *kept = function_add_input(f, name, v->first->type);
@@ -61,6 +70,29 @@ static bool begin_state(struct tflite_import *im, struct tflite_variable *v)
                 last = &(*last)->after;
         *last = v;
         return v->value != NULL;
+}
+
+bool tflite_keep_assigned(struct tflite_import *im)
+{
+        for (struct tflite_variable *v = im->variables_known; v; v = v->known) {
+                struct value *assigned = v->value;
+                if (!assigned || v->next || !v->first)
+                        continue;
+                if (!begin_state(im, v))
+                        return false;
+                v->value = assigned;
+        }
+        return true;
+}
+
+void tflite_forget_values(struct tflite_import *im)
+{
+        im->variable_list = NULL;
+        for (struct tflite_variable *v = im->variables_known; v; v = v->known) {
+                v->value = NULL;
+                v->next = NULL;
+                v->after = NULL;
+        }
 }
 
 bool tflite_import_read_variable(struct tflite_import *im, struct tflite_node *n)
@@ -84,7 +116,13 @@ bool tflite_import_assign_variable(struct tflite_import *im, struct tflite_node 
         if (im->initializing) {
                 if (!value_is_constant(x))
                         return tflite_unsupported(im, "a first value that is not constant");
+                if (v->first && v->first_graph != im->initializing)
+                        return tflite_unsupported(im,
+                                                  "variable '%s', which another CALL_ONCE assigns, "
+                                                  "too",
+                                                  v->safe);
                 v->first = x;
+                v->first_graph = im->initializing;
                 return true;
         }
         if (v->first && x->type != v->first->type)
@@ -105,14 +143,14 @@ bool tflite_import_call_once(struct tflite_import *im, struct tflite_node *n)
                 return tflite_unsupported(im, "in the subgraph of another one");
         const struct tflite_graph outer = im->graph;
         const struct tflite_node *node = im->node;
-        im->initializing = true;
-        bool ok = tflite_read_subgraph(im, number);
+        im->initializing = number;
+        bool ok = tflite_read_subgraph(im, number, map_new(im->arena));
         if (ok) {
                 tflite_list_unknown(im);
                 for (int i = 0; ok && i < im->graph.operator_count; i++)
                         ok = tflite_import_node(im, i);
         }
-        im->initializing = false;
+        im->initializing = 0;
         im->graph = outer;
         im->node = node;
         return ok && !im->unsupported_count;

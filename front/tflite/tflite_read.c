@@ -33,9 +33,8 @@ bool tflite_element(int64_t type, enum element *e)
 
 /* ---- tables of the model ---- */
 
-/* Reads all tables of a vector into an array of their structs. */
-static void *read_all(struct tflite_import *im, const struct flat_info *info,
-                      const struct flat_span *tables, int *count)
+void *tflite_read_tables(struct tflite_import *im, const struct flat_info *info,
+                         const struct flat_span *tables, int *count)
 {
         char *all = arena_array(im->arena, (size_t)tables->count + 1, info->bytes);
         for (int64_t i = 0; i < tables->count; i++) {
@@ -180,8 +179,8 @@ static bool read_tensor(struct tflite_import *im, const struct tflite_Tensor *fr
 
 static bool read_tensors(struct tflite_import *im, struct map *names)
 {
-        struct tflite_Tensor *all = read_all(im, &tflite_info_Tensor, &im->graph.table.tensors,
-                                             &im->graph.tensor_count);
+        struct tflite_Tensor *all = tflite_read_tables(
+                im, &tflite_info_Tensor, &im->graph.table.tensors, &im->graph.tensor_count);
         im->graph.tensors = arena_array(im->arena, (size_t)im->graph.table.tensors.count + 1,
                                         sizeof *im->graph.tensors);
         if (!all)
@@ -192,8 +191,7 @@ static bool read_tensors(struct tflite_import *im, struct map *names)
         return true;
 }
 
-/* Reads the tensors and operators of a subgraph. */
-static bool read_graph(struct tflite_import *im, int64_t number, struct map *names)
+static bool read_subgraph(struct tflite_import *im, int64_t number, struct map *names)
 {
         const struct limits *limits = &im->context->limits;
         struct tflite_graph *g = &im->graph;
@@ -205,8 +203,8 @@ static bool read_graph(struct tflite_import *im, int64_t number, struct map *nam
         if (g->table.operators.count > limits->nodes || g->table.tensors.count > limits->nodes)
                 return tflite_over_limit(im, "operators and tensors of the graph", "nodes",
                                          limits->nodes);
-        if (!(g->operators = read_all(im, &tflite_info_Operator, &g->table.operators,
-                                      &g->operator_count)) ||
+        if (!(g->operators = tflite_read_tables(im, &tflite_info_Operator, &g->table.operators,
+                                                &g->operator_count)) ||
             !read_tensors(im, names))
                 return false;
         for (int i = 0; i < g->operator_count; i++)
@@ -216,12 +214,15 @@ static bool read_graph(struct tflite_import *im, int64_t number, struct map *nam
         return true;
 }
 
-bool tflite_read_subgraph(struct tflite_import *im, int64_t number)
+bool tflite_read_subgraph(struct tflite_import *im, int64_t number, struct map *names)
 {
-        return read_graph(im, number, map_new(im->arena));
+        const bool ok = read_subgraph(im, number, names);
+        if (!ok)
+                im->graph = (struct tflite_graph){ 0 };
+        return ok;
 }
 
-bool tflite_read_model(struct tflite_import *im, struct map *names)
+bool tflite_read_model(struct tflite_import *im)
 {
         int64_t at;
         if (!flat_root(&im->file, &at) || !flat_read(&im->file, &tflite_info_Model, at, &im->model))
@@ -234,7 +235,7 @@ bool tflite_read_model(struct tflite_import *im, struct map *names)
         }
         if (!im->model.subgraphs.count)
                 return tflite_error(im, "the model has no subgraph");
-        im->codes =
-                read_all(im, &tflite_info_OperatorCode, &im->model.operator_codes, &im->code_count);
-        return im->codes && read_graph(im, 0, names);
+        im->codes = tflite_read_tables(im, &tflite_info_OperatorCode, &im->model.operator_codes,
+                                       &im->code_count);
+        return im->codes != NULL;
 }

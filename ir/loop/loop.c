@@ -30,6 +30,14 @@ struct loop_program *loop_program_new(struct arena *arena, const char *name,
         return p;
 }
 
+void loop_entry_reserve(struct names *names)
+{
+        static const char *const words[] = { "state", "workspace", "weights", "error", "level",
+                                             "run",   "describe",  "build",   "abi",   "h" };
+        for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+                names_reserve(names, words[i]);
+}
+
 struct loop_entry *loop_entry_add(struct loop_program *p, const char *name)
 {
         ARENA_GROW(p->arena, p->entries, p->entry_count);

@@ -10,6 +10,8 @@ struct loop_program *loop_program_new(struct arena *arena, const char *name,
                                       const struct loop_library *library);
 /* Adds an entry with an empty main; a new program has one entry, main. */
 struct loop_entry *loop_entry_add(struct loop_program *p, const char *name);
+/* Reserves what no entry may be called: macros and functions of the whole file have these names. */
+void loop_entry_reserve(struct names *names);
 /* Adds an extent in [low, high], high > 0, whose variable has that name, made unique. */
 struct loop_variable *loop_extent_add(struct loop_program *p, const char *name, const char *model,
                                       int64_t low, int64_t high);

@@ -302,22 +302,21 @@ static bool check_entry(struct verifier *v, int number)
         return check_record(v, e);
 }
 
-/* Checks that each state has a number of its own among the outputs of its entry. */
+/* Checks that each state has a number among the outputs; in a program of one entry, one of its
+ * own: of several entries each counts its outputs itself. */
 static bool check_states(struct verifier *v)
 {
-        for (int e = 0; e < v->program->entry_count; e++) {
-                int count = 0;
-                for (const struct loop_buffer *b = v->program->buffers; b; b = b->next)
-                        count += b->entry == e && loop_is_output(b);
-                bool *taken = arena_array(v->arena, (size_t)count + 1, sizeof *taken);
-                for (const struct loop_buffer *b = v->program->buffers; b; b = b->next) {
-                        if (b->entry != e || b->space != SPACE_STATE)
-                                continue;
-                        if (b->next_number < 0 || b->next_number >= count || taken[b->next_number])
-                                return verify_error(v, "buffer %s is no output of its own",
-                                                    b->name);
-                        taken[b->next_number] = true;
-                }
+        int count = 0;
+        for (const struct loop_buffer *b = v->program->buffers; b; b = b->next)
+                count += loop_is_output(b);
+        bool *taken = arena_array(v->arena, (size_t)count + 1, sizeof *taken);
+        for (const struct loop_buffer *b = v->program->buffers; b; b = b->next) {
+                if (b->space != SPACE_STATE)
+                        continue;
+                if (b->next_number < 0 || b->next_number >= count ||
+                    (taken[b->next_number] && v->program->entry_count == 1))
+                        return verify_error(v, "buffer %s is no output of its own", b->name);
+                taken[b->next_number] = true;
         }
         return true;
 }

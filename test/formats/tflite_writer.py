@@ -75,8 +75,20 @@ class Writer:
         self.tensors, self.operators = [], []
         return len(self.graphs)
 
-    def bytes(self, inputs, outputs):
+    @staticmethod
+    def named(name, number):
+        t = schema.TensorMapT()
+        t.name, t.tensorIndex = name, number
+        return t
+
+    def bytes(self, inputs, outputs, signatures=()):
+        """signatures: (key, number of a subgraph, {name: number of an input}, {name: number of an output})"""
         m = schema.ModelT()
+        for key, graph, *sides in signatures:
+            s = schema.SignatureDefT()
+            s.signatureKey, s.subgraphIndex = key, graph
+            s.inputs, s.outputs = ([self.named(*pair) for pair in side.items()] for side in sides)
+            m.signatureDefs = (m.signatureDefs or []) + [s]
         m.version, m.description = 3, "written by a test"
         for code in self.codes:
             c = schema.OperatorCodeT()
