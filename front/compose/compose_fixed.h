@@ -73,5 +73,9 @@ struct compose_hybrid {
         bool asymmetric; /* The range of x need not have 0 in its middle. */
 };
 struct value *compose_hybrid(struct compose *c, const struct compose_hybrid *h);
+/* The same of matrices x, [.., rows, inner], each row of which has a scale of its own, and w of i8,
+ * [.., inner, columns], of one scale; the dimensions in front are broadcast. */
+struct value *compose_hybrid_matmul(struct compose *c, struct value *x, struct value *w,
+                                    double scale, bool asymmetric);
 
 #endif

@@ -3,6 +3,8 @@
  * scale(x) * scale(w) * sum + bias. */
 #include "front/compose/compose_fixed.h"
 
+#include <string.h>
+
 #include "front/compose/compose_arithmetic.h"
 
 /* Numbers less their zero point (i32), and the scale of each sample (f32 [N]). */
@@ -10,9 +12,12 @@ struct numbers {
         struct value *q, *scale;
 };
 
+/* Returns v, a number for each sample, or each row of matrices, as a factor of each number of x. */
 static struct value *over_sample(struct compose *c, struct value *v, const struct type *x)
 {
-        return compose_spread(c, v, x, (const int64_t[]){ 0 });
+        int64_t axes[RANK_MAX];
+        compose_axes_from(0, v ? value_rank(v) : 0, axes);
+        return compose_spread(c, v, x, axes);
 }
 
 /* Returns x / scale rounded, halves away from 0, where the largest magnitude is 127. */
@@ -71,11 +76,22 @@ static bool quantize_asymmetric(struct compose *c, struct value *x, struct value
         return n->q != NULL;
 }
 
+/* Quantizes x: the dimensions from `first` on have one scale. */
+static bool quantize(struct compose *c, struct value *x, int first, bool asymmetric,
+                     struct numbers *n)
+{
+        int64_t axes[RANK_MAX];
+        const int reduced = compose_axes_from(first, value_rank(x), axes);
+        struct value *least = compose_reduce(c, REDUCE_min, x, axes, reduced, E_COMPUTE);
+        struct value *most = compose_reduce(c, REDUCE_max, x, axes, reduced, E_COMPUTE);
+        return least && most &&
+               (asymmetric ? quantize_asymmetric : quantize_symmetric)(c, x, least, most, n);
+}
+
 struct value *compose_hybrid(struct compose *c, const struct compose_hybrid *h)
 {
         struct value *x = h->x, *w = compose_cast(c, h->w, E_I32), *sum;
         const int64_t outputs = value_extent(h->w, 0), count = h->scale_count;
-        int64_t axes[RANK_MAX];
         struct numbers n = { 0 };
 
         if (count != 1 && count != outputs) {
@@ -83,11 +99,7 @@ struct value *compose_hybrid(struct compose *c, const struct compose_hybrid *h)
                                 (long long)outputs);
                 return NULL;
         }
-        const int reduced = compose_axes_from(1, value_rank(x), axes);
-        struct value *least = compose_reduce(c, REDUCE_min, x, axes, reduced, E_COMPUTE);
-        struct value *most = compose_reduce(c, REDUCE_max, x, axes, reduced, E_COMPUTE);
-        if (!w || !least || !most ||
-            !(h->asymmetric ? quantize_asymmetric : quantize_symmetric)(c, x, least, most, &n))
+        if (!w || !quantize(c, x, 1, h->asymmetric, &n))
                 return NULL;
         if (!h->window)
                 sum = compose_dot(c, n.q, w, 0, 1, 1, E_I32);
@@ -103,4 +115,19 @@ struct value *compose_hybrid(struct compose *c, const struct compose_hybrid *h)
         struct value *y = mul(c, compose_cast(c, sum, E_F32), factor);
         y = y ? mul(c, y, over_sample(c, n.scale, y->type)) : NULL;
         return compose_with_bias(c, y, h->bias);
+}
+
+struct value *compose_hybrid_matmul(struct compose *c, struct value *x, struct value *w,
+                                    double scale, bool asymmetric)
+{
+        struct numbers n = { 0 };
+        if (!quantize(c, x, value_rank(x) - 1, asymmetric, &n))
+                return NULL;
+        struct value *sum = compose_matmul_as(c, n.q, compose_cast(c, w, E_I32), E_I32);
+        struct value *y = compose_with(c, OP_mul, compose_cast(c, sum, E_F32), scale);
+        dim_t column[RANK_MAX];
+        memcpy(column, x->type->dims, (size_t)value_rank(x) * sizeof *column);
+        column[value_rank(x) - 1] = dim_of(1);
+        struct value *pair[] = { y, compose_reshape(c, n.scale, value_rank(x), column) };
+        return y && pair[1] && compose_broadcast(c, pair, 2) ? mul(c, pair[0], pair[1]) : NULL;
 }

@@ -67,6 +67,8 @@ bool tflite_import_batch_matmul(struct tflite_import *im, struct tflite_node *n)
 {
         const struct tflite_BatchMatMulOptions *o = TFLITE_OPTIONS(n, BatchMatMulOptions);
         struct value *x = matrices(im, n, 0, o->adj_x), *z;
+        float scale;
+        int64_t zero;
         struct value *y = x ? matrices(im, n, 1, o->adj_y) : NULL;
         if (!y)
                 return false;
@@ -75,6 +77,10 @@ bool tflite_import_batch_matmul(struct tflite_import *im, struct tflite_node *n)
                 z = quantized_product(im, n, x, y);
         else if (tflite_is_float(n->inputs[0]) && tflite_is_float(n->inputs[1]))
                 z = compose_matmul(im->c, x, y);
+        else if (tflite_is_float(n->inputs[0]) && value_element(y) == E_I8)
+                z = tflite_affine(im, n->inputs[1], &scale, &zero)
+                            ? compose_hybrid_matmul(im->c, x, y, (double)scale, o->asymmetric)
+                            : NULL;
         else
                 return tflite_no_element(im, n, 1);
         return tflite_output(im, n, 0, z);

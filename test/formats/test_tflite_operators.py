@@ -39,6 +39,22 @@ def batch_matmul(c):
     return [z]
 
 
+def batch_matmul_hybrid(c):
+    """floats by weights of 8 bits, whose zero point does not count"""
+    r = c.rng
+    batch, rows, inner, columns = r.integers(1, 4), *r.integers(1, 9, 3)
+    adj_x, adj_y, constant = bool(r.integers(2)), bool(r.integers(2)), bool(r.integers(2))
+    many = [[batch], [1]][int(r.integers(2))], [batch]
+    x = c.input(*many[0], *([inner, rows] if adj_x else [rows, inner]))
+    shape, q = [*many[1], *([columns, inner] if adj_y else [inner, columns])], {"scale": tflite.scale_of(r), "zero": int(r.integers(-3, 3))}
+    y = c.w.constant(r.integers(-127, 128, shape).astype(np.int8), **q) if constant else c.w.tensor(shape, np.int8, **q)
+    if not constant:
+        c.inputs.append(y)
+    z = c.output(batch, rows, columns)
+    c.w.add("BATCH_MATMUL", [x, y], [z], "BatchMatMulOptions", adjX=adj_x, adjY=adj_y, asymmetricQuantizeInputs=bool(r.integers(2)))
+    return [z]
+
+
 def batches(back):
     def make(c):
         r = c.rng
@@ -351,7 +367,7 @@ def split(c):
 
 MOVES = (FLOAT, INT8, INT16)
 CASES = {
-    "batch_matmul": (batch_matmul, (FLOAT, INT8, INT16)), "space_to_batch": (batches(False), (FLOAT, INT8)), "batch_to_space": (batches(True), (FLOAT, INT8)),
+    "batch_matmul": (batch_matmul, (FLOAT, INT8, INT16)), "batch_matmul_hybrid": (batch_matmul_hybrid, (FLOAT,)), "space_to_batch": (batches(False), (FLOAT, INT8)), "batch_to_space": (batches(True), (FLOAT, INT8)),
     "dilated": (dilated, (FLOAT, INT8)), "add_n": (add_n, (FLOAT, INT32)), "broadcast": (broadcast, (FLOAT, INT32)), "cumsum": (cumsum, (FLOAT, INT32)),
     "fill": (fill, (FLOAT, INT32)), "floor_div": (floor("FLOOR_DIV"), (FLOAT, INT32)), "floor_mod": (floor("FLOOR_MOD"), (FLOAT, INT32)), "pow": (power, (FLOAT, INT32)),
     "gather_nd": (gather_nd, (FLOAT, INT8, INT16, INT32)), "embedding_lookup": (embedding, (FLOAT, INT8)),
