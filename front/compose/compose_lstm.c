@@ -30,40 +30,82 @@ static struct value *of_x(struct compose *c, const struct lstm *l,
         struct value *x = compose_reshape(c, l->in->x, 2, rows);
         struct value *y =
                 x && w ? compose_dot(c, x, w, 0, 1, 1, l->in->integer ? E_I32 : E_COMPUTE) : NULL;
-        y = compose_with_bias(c, y, g->bias);
+        y = compose_with_bias(c, y, g->norm ? NULL : g->bias);
         if (l->in->integer)
                 y = narrowed(c, y, g->by_x, NULL);
         return compose_reshape(c, y, 3, dims);
 }
 
-/* Returns the gate's sum in one step. */
-static struct value *gate(struct compose *c, const struct lstm *l,
-                          const struct compose_lstm_gate *g, struct value *row, struct value *h)
+/* Returns v, [cells], times y, [batch, cells]. */
+static struct value *by_cell(struct compose *c, struct value *y, struct value *v)
 {
-        if (!l->in->integer) {
-                struct value *y = h ? compose_dot(c, h, g->r, 0, 1, 1, E_COMPUTE) : NULL;
-                return add(c, row, y);
-        }
+        return y ? mul(c, y, compose_along(c, v, y->type, 1)) : NULL;
+}
+
+/* Returns y with rows of mean 0 and variance 1. */
+static struct value *normalized(struct compose *c, struct value *y, int64_t cells)
+{
+        const double epsilon = 1e-8;
+        const int64_t axis = 1;
+        if (!y)
+                return NULL;
+        struct value *mean = compose_reduce(c, REDUCE_sum, y, &axis, 1, E_COMPUTE);
+        mean = compose_with(c, OP_div, mean, (double)cells);
+        y = mean ? sub(c, y, compose_unreduce(c, mean, y->type, &axis, 1)) : NULL;
+        struct value *square = mul(c, y, y);
+        struct value *spread =
+                square ? compose_reduce(c, REDUCE_sum, square, &axis, 1, E_COMPUTE) : NULL;
+        spread = plus(c, compose_with(c, OP_div, spread, (double)cells), epsilon);
+        spread = compose_unary(c, OP_sqrt, spread);
+        return spread ? divide(c, y, compose_unreduce(c, spread, y->type, &axis, 1)) : NULL;
+}
+
+/* Returns a gate of floats, or the candidate, in one step; *row, what it reads of x, becomes that
+ * of the next one. */
+static struct value *float_gate(struct compose *c, const struct lstm *l, int k,
+                                struct value *const **row, struct value *h, struct value *cell)
+{
+        const struct compose_lstm_gate *g = &l->in->gates[k];
+        struct value *y = h ? compose_dot(c, h, g->r, 0, 1, 1, E_COMPUTE) : NULL;
+        y = add(c, *(*row)++, y);
+        if (g->peephole)
+                y = add(c, y, by_cell(c, cell, g->peephole));
+        if (g->norm)
+                y = compose_with_bias(c, by_cell(c, normalized(c, y, l->cells), g->norm), g->bias);
+        return compose_unary(c, k == LSTM_PART_CELL ? OP_tanh : OP_sigmoid, y);
+}
+
+/* Returns the gate's sum of integers in one step. */
+static struct value *gate(struct compose *c, const struct compose_lstm_gate *g, struct value *row,
+                          struct value *h)
+{
         struct value *r = compose_cast(c, g->r, E_I32);
         struct value *sum = h && r ? compose_dot(c, h, r, 0, 1, 1, E_I32) : NULL;
         return narrowed(c, sum, g->by_h, row);
 }
 
-static void step_floats(struct compose *c, const struct lstm *l, struct value *const *sums,
+static bool step_floats(struct compose *c, const struct lstm *l, struct value *const *rows,
                         struct value **h, struct value **cell)
 {
+        const struct compose_lstm *in = l->in;
         struct value *gates[LSTM_PARTS] = { 0 };
-        for (int k = 0; k < LSTM_PARTS; k++)
-                if (sums[k])
-                        gates[k] = compose_unary(c, k == LSTM_PART_CELL ? OP_tanh : OP_sigmoid,
-                                                 sums[k]);
-        if (!sums[LSTM_PART_INPUT])
+        for (int k = 0; k < LSTM_PART_OUTPUT; k++)
+                if (in->gates[k].w && !(gates[k] = float_gate(c, l, k, &rows, *h, *cell)))
+                        return false;
+        if (!gates[LSTM_PART_INPUT])
                 gates[LSTM_PART_INPUT] = compose_from(c, OP_sub, 1, gates[LSTM_PART_FORGET]);
         struct value *kept = mul(c, gates[LSTM_PART_FORGET], *cell);
         *cell = add(c, kept, mul(c, gates[LSTM_PART_INPUT], gates[LSTM_PART_CELL]));
-        if (l->in->clip > 0 && *cell)
-                *cell = clamp(c, *cell, -l->in->clip, l->in->clip);
-        *h = mul(c, gates[LSTM_PART_OUTPUT], compose_unary(c, OP_tanh, *cell));
+        if (in->clip > 0 && *cell)
+                *cell = clamp(c, *cell, -in->clip, in->clip);
+        struct value *output = float_gate(c, l, LSTM_PART_OUTPUT, &rows, *h, *cell);
+        *h = output ? mul(c, output, compose_unary(c, OP_tanh, *cell)) : NULL;
+        if (in->projection && *h)
+                *h = compose_with_bias(c, compose_dot(c, *h, in->projection, 0, 1, 1, E_COMPUTE),
+                                       in->projection_bias);
+        if (in->h_clip > 0 && in->projection && *h)
+                *h = clamp(c, *h, -in->h_clip, in->h_clip);
+        return *h && *cell;
 }
 
 static void step_integers(struct compose *c, const struct lstm *l, struct value *const *sums,
@@ -103,17 +145,17 @@ static void step_integers(struct compose *c, const struct lstm *l, struct value 
 static bool step(struct compose *c, const struct lstm *l, struct value *const *rows,
                  struct value **h, struct value **cell)
 {
-        struct value *sums[LSTM_PARTS] = { 0 }, *last = *h;
-        if (l->in->integer) {
-                last = compose_cast(c, last, E_I32);
-                if (l->in->h_zero)
-                        last = plus(c, last, (double)-l->in->h_zero);
-        }
+        struct value *sums[LSTM_PARTS] = { 0 };
+        if (!l->in->integer)
+                return step_floats(c, l, rows, h, cell);
+        struct value *last = compose_cast(c, *h, E_I32);
+        if (l->in->h_zero)
+                last = plus(c, last, (double)-l->in->h_zero);
         for (int k = 0, row = 0; k < LSTM_PARTS; k++)
                 if (l->in->gates[k].w)
-                        if (!(sums[k] = gate(c, l, &l->in->gates[k], rows[row++], last)))
+                        if (!(sums[k] = gate(c, &l->in->gates[k], rows[row++], last)))
                                 return false;
-        (l->in->integer ? step_integers : step_floats)(c, l, sums, h, cell);
+        step_integers(c, l, sums, h, cell);
         return *h && *cell;
 }
 

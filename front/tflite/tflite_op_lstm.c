@@ -21,18 +21,19 @@ enum {
         LSTM_NORM = 20
 };
 
-/* Lists what is not supported. */
+/* Lists what is not supported: of integers the plain LSTM is. */
 static bool check_kind(struct tflite_import *im, const struct tflite_node *n)
 {
         static const struct {
                 int first, count;
                 const char *what;
         } kinds[] = {
-                { LSTM_PEEPHOLE, 3, "peephole weights" },
-                { LSTM_PROJECTION, 2, "a projection" },
-                { LSTM_NORM, 4, "layer normalization" },
+                { LSTM_PEEPHOLE, 3, "peephole weights of integers" },
+                { LSTM_PROJECTION, 2, "a projection of integers" },
+                { LSTM_NORM, 4, "layer normalization of integers" },
         };
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        const bool integer = !tflite_is_float(n->inputs[LSTM_X]);
+        for (size_t k = 0; k < sizeof kinds / sizeof *kinds && integer; k++)
                 for (int i = 0; i < kinds[k].count; i++)
                         if (tflite_tensor(n, kinds[k].first + i))
                                 return tflite_unsupported(im, "%s", kinds[k].what);
@@ -44,14 +45,29 @@ static bool check_kind(struct tflite_import *im, const struct tflite_node *n)
         return true;
 }
 
-/* Checks shapes, by those of the output gate. */
+/* Returns the number of the operand that is the peephole weights of a gate. */
+static int peephole_of(int part) { return LSTM_PEEPHOLE + (part == LSTM_PART_OUTPUT ? 2 : part); }
+
+/* Checks that operand i, where it is there, has one number for each cell, or each output. */
+static bool check_vector(struct tflite_import *im, const struct tflite_node *n, int i,
+                         int64_t count)
+{
+        const struct value *v = tflite_input(n, i);
+        return !v || (value_rank(v) == 1 && value_extent(v, 0) == count) ||
+               tflite_invalid(im, "operand %d is %s, want %lld numbers", i,
+                              compose_text(im->c, v->type), (long long)count);
+}
+
+/* Checks shapes, by those of the states. */
 static bool check_shapes(struct tflite_import *im, const struct tflite_node *n)
 {
         if (!tflite_want_rank(im, n, LSTM_X, 3) || !tflite_want_rank(im, n, LSTM_H, 2) ||
             !tflite_want_rank(im, n, LSTM_C, 2))
                 return false;
         const int64_t inputs = value_extent(n->inputs[LSTM_X]->value, 2),
-                      cells = value_extent(n->inputs[LSTM_C]->value, 1);
+                      cells = value_extent(n->inputs[LSTM_C]->value, 1),
+                      outputs = value_extent(n->inputs[LSTM_H]->value, 1);
+        const struct value *projection = tflite_input(n, LSTM_PROJECTION);
         for (int k = 0; k < LSTM_PARTS; k++) {
                 const struct value *w = tflite_input(n, LSTM_W + k),
                                    *r = tflite_input(n, LSTM_R + k);
@@ -59,14 +75,24 @@ static bool check_shapes(struct tflite_import *im, const struct tflite_node *n)
                         continue;
                 if (!w || !r || value_rank(w) != 2 || value_rank(r) != 2 ||
                     value_extent(w, 0) != cells || value_extent(w, 1) != inputs ||
-                    value_extent(r, 0) != cells || value_extent(r, 1) != cells)
+                    value_extent(r, 0) != cells || value_extent(r, 1) != outputs)
                         return tflite_invalid(im,
-                                              "the weights of part %d are not of %lld cells "
-                                              "and %lld inputs",
-                                              k, (long long)cells, (long long)inputs);
+                                              "the weights of part %d are not of %lld cells, "
+                                              "%lld inputs and %lld outputs",
+                                              k, (long long)cells, (long long)inputs,
+                                              (long long)outputs);
+                if (!check_vector(im, n, LSTM_BIAS + k, cells) ||
+                    (k != LSTM_PART_CELL && !check_vector(im, n, peephole_of(k), cells)) ||
+                    !check_vector(im, n, LSTM_NORM + k, cells))
+                        return false;
         }
-        return value_extent(n->inputs[LSTM_H]->value, 1) == cells ||
-               tflite_invalid(im, "the output state has not %lld elements", (long long)cells);
+        if (projection && (value_rank(projection) != 2 || value_extent(projection, 0) != outputs ||
+                           value_extent(projection, 1) != cells))
+                return tflite_invalid(im, "the projection is not of %lld cells and %lld outputs",
+                                      (long long)cells, (long long)outputs);
+        return check_vector(im, n, LSTM_PROJECTION + 1, outputs) &&
+               (projection || outputs == cells ||
+                tflite_invalid(im, "the output state has not %lld elements", (long long)cells));
 }
 
 /* Reads what an LSTM of integers has beside its tensors. */
@@ -120,6 +146,9 @@ bool tflite_import_lstm(struct tflite_import *im, struct tflite_node *n)
                                   .h = n->inputs[LSTM_H] ? n->inputs[LSTM_H]->value : NULL,
                                   .c = n->inputs[LSTM_C] ? n->inputs[LSTM_C]->value : NULL,
                                   .clip = (double)o->cell_clip,
+                                  .h_clip = (double)o->proj_clip,
+                                  .projection = tflite_input(n, LSTM_PROJECTION),
+                                  .projection_bias = tflite_input(n, LSTM_PROJECTION + 1),
                                   .integer = !tflite_is_float(n->inputs[LSTM_X]) };
         if (!l.h || !l.c)
                 return tflite_invalid(im, "a state is missing");
@@ -130,10 +159,16 @@ bool tflite_import_lstm(struct tflite_import *im, struct tflite_node *n)
                 struct compose_lstm_gate *g = &l.gates[k];
                 *g = (struct compose_lstm_gate){ .w = tflite_input(n, LSTM_W + k),
                                                  .r = tflite_input(n, LSTM_R + k),
-                                                 .bias = tflite_input(n, LSTM_BIAS + k) };
+                                                 .bias = tflite_input(n, LSTM_BIAS + k),
+                                                 .norm = tflite_input(n, LSTM_NORM + k) };
+                if (k != LSTM_PART_CELL)
+                        g->peephole = tflite_input(n, peephole_of(k));
                 if (g->w && (value_element(g->w) != weights || value_element(g->r) != weights))
                         return tflite_no_element(im, n, LSTM_W + k);
         }
+        for (int i = 0; i < n->input_count && !l.integer; i++)
+                if (tflite_input(n, i) && value_element(tflite_input(n, i)) != E_F32)
+                        return tflite_no_element(im, n, i);
         if (l.integer && (n->inputs[LSTM_X]->type->element != E_I8 || value_element(l.h) != E_I8 ||
                           value_element(l.c) != E_I16))
                 return tflite_no_element(im, n, LSTM_X);

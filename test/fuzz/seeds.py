@@ -58,7 +58,10 @@ def write_networks(folder):
         return
     import test_tflite
     import test_tflite_operators
+    import test_tflite_lstm
+    import test_tflite_signature
     import test_tflite_state
+    import test_tflite_weights
     for name, (make, kinds) in (test_tflite.CASES | test_tflite_operators.CASES).items():
         for kind in kinds:
             case = test_tflite.Case(kind, np.random.default_rng(1))
@@ -66,6 +69,15 @@ def write_networks(folder):
             (folder / f"{name}.{np.dtype(kind).name}").write_bytes(case.w.bytes(case.inputs, outputs))
     for name, content in test_tflite_state.CASES.items():
         (folder / f"state.{name}").write_bytes(content)
+    for number, parts in enumerate(test_tflite_lstm.KINDS):
+        (folder / f"lstm.{number}").write_bytes(test_tflite_lstm.lstm(1, parts))
+    for shape, blocks in test_tflite_weights.SHAPES:
+        rank = len(shape)
+        dense = test_tflite_weights.sparse_matrix(np.random.default_rng(1), shape, np.float32, blocks)
+        sparse = dense, list(range(rank + len(blocks))), [rank - 1], blocks
+        (folder / f"sparse.{rank}.{len(blocks)}").write_bytes(test_tflite_weights.densified(np.float32, *sparse))
+    for make in test_tflite_signature.coder, test_tflite_signature.counter:
+        (folder / f"signatures.{make.__name__}").write_bytes(make())
 
 
 def write_layers(folder):
