@@ -106,6 +106,8 @@ struct caffe_import {
         void (*dependency)(void *context, const char *path);
         void *dependency_context;
         const struct caffe_layer *layer;          /* It is the layer at hand, or NULL. */
+        int64_t made;                   /* Constants that layers are made of have so many bytes,
+                                         * beside those of weights. */
         int unsupported_count;
         struct map *listed;             /* These lines of the list were said. */
 };

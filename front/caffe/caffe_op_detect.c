@@ -125,8 +125,16 @@ bool caffe_import_prior_box(struct caffe_import *im, struct caffe_layer *n)
         const int64_t grid[4] = { rows, columns, p.count, 2 * CORNERS };
         if (!compose_type_static(im->c, E_F32, 4, grid))
                 return false;
-        const int64_t numbers = rows * columns * p.count * CORNERS;
-        float *to = constant_room(im->m, 2 * (size_t)numbers * sizeof *to);
+        const int64_t numbers = rows * columns * p.count * CORNERS,
+                      bytes = 2 * numbers * (int64_t)sizeof(float),
+                      most = im->context->limits.fold_total_bytes;
+        if (bytes > most - im->made)    /* A small text would fill the memory. */
+                return caffe_invalid(im,
+                                     "%lld boxes: constants of more than the limit of %lld bytes "
+                                     "(" DIAG_HINT("raise it with --limit fold_total_bytes=N") ")",
+                                     (long long)(numbers / CORNERS), (long long)most);
+        im->made += bytes;
+        float *to = constant_room(im->m, (size_t)bytes);
         for (int64_t i = 0; i < numbers / CORNERS; i++) {
                 const int64_t cell = i / p.count, k = i % p.count;
                 const float x = ((float)(cell % columns) + p.offset) * p.step[0],

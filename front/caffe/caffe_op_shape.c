@@ -6,6 +6,7 @@
 
 #include "base/size.h"
 #include "front/compose/compose_move.h"
+#include "front/compose/compose_resample.h"
 
 /* One shape is that of each top, or each has its own. */
 bool caffe_import_input(struct caffe_import *im, struct caffe_layer *n)
@@ -240,4 +241,80 @@ bool caffe_import_shuffle_channel(struct caffe_import *im, struct caffe_layer *n
         struct value *y = compose_reshape(im->c, x, 4, split);
         y = compose_transpose(im->c, y, (const int64_t[]){ 0, 2, 1, 3 });
         return caffe_top(n, compose_reshape(im->c, y, rank, x->type->dims));
+}
+
+/* Returns the extent that the layer gives to one of `in`, or -1 after an error. */
+static int64_t resized_extent(struct caffe_import *im, const Caffe__InterpParameter *o, int64_t in,
+                              int64_t stated)
+{
+        int64_t out = in;
+        if (stated)
+                out = stated;
+        else if (o->shrink_factor < 1 || o->zoom_factor < 1)
+                out = -1;
+        else
+                out = (in - 1) / o->shrink_factor + 1;
+        if (out > 0 && !stated)
+                out += (out - 1) * (o->zoom_factor - 1);
+        if (in < 1 || out < 1 || out > NUMBER_MAX)
+                caffe_invalid(im, "an extent of %lld, which becomes %lld", (long long)in,
+                              (long long)out);
+        return in < 1 || out < 1 || out > NUMBER_MAX ? -1 : out;
+}
+
+/* Images are cut by negative pads, then resized linearly, corners on corners. */
+bool caffe_import_interp(struct caffe_import *im, struct caffe_layer *n)
+{
+        const Caffe__InterpParameter *o = n->p->interp_param;
+        const int64_t stated[2] = { o->height, o->width };
+        struct compose_resize r = { .mode = RESIZE_LINEAR,
+                                    .transform = RESIZE_ALIGN_CORNERS,
+                                    .count = 2,
+                                    .axes = { 2, 3 } };
+        struct value *x = n->bottoms[0];
+        if (value_rank(x) != 4)
+                return caffe_invalid(im, "the bottom is %s, want images",
+                                     compose_text(im->c, x->type));
+        if (o->pad_beg > 0 || o->pad_end > 0)
+                return caffe_unsupported(im, "pads of %d and %d, which are positive", o->pad_beg,
+                                         o->pad_end);
+        if (!stated[0] != !stated[1])
+                return caffe_invalid(im, "want both height and width");
+        for (int d = 0; d < 2; d++) {
+                const int64_t low = -(int64_t)o->pad_beg,
+                              in = value_extent(x, d + 2) - low + o->pad_end;
+                r.out[d] = resized_extent(im, o, in, stated[d]);
+                if (r.out[d] < 0)
+                        return false;
+                r.scale[d] = (double)r.out[d] / (double)in;
+                if (in < value_extent(x, d + 2) && !(x = compose_part(im->c, x, d + 2, low, in)))
+                        return false;
+        }
+        return caffe_top(n, compose_resize(im->c, x, &r));
+}
+
+/* Each number becomes the row of a table. */
+bool caffe_import_embed(struct caffe_import *im, struct caffe_layer *n)
+{
+        struct compose *c = im->c;
+        const Caffe__EmbedParameter *o = n->p->embed_param;
+        const int64_t extents[2] = { o->input_dim, o->num_output }, columns = o->num_output;
+        struct value *at = n->bottoms[0], *bias = NULL;
+        if (!extents[0] || !extents[1])
+                return caffe_invalid(im, "a table of %u x %u", o->input_dim, o->num_output);
+        if (value_rank(at) == RANK_MAX)
+                return caffe_unsupported(im, "a result of more than %d dimensions", RANK_MAX);
+        if (!caffe_weights(im, n, o->bias_term ? 2 : 1))
+                return false;
+        struct value *table = caffe_weight(im, n, 0, 2, extents);
+        if (table && o->bias_term)
+                bias = caffe_weight(im, n, 1, 1, &columns);
+        if (!table || (o->bias_term && !bias))
+                return false;
+        at = compose_cast(c, at, E_I32);
+        struct value *y = at ? build_gather(c->b, table, at, 0) : NULL;
+        if (y && bias)
+                y = compose_binary(c, OP_add, y,
+                                   compose_along(c, bias, y->type, value_rank(y) - 1));
+        return caffe_top(n, y);
 }

@@ -146,6 +146,7 @@ CASES = {
     "normalize_image": one("Normalize", weights=[positive(1)], norm_param=dict(across_spatial=True, channel_shared=True)),
     "mvn": one("MVN", mvn_param=dict(normalize_variance=True, across_channels=False)), "mvn_image": one("MVN", mvn_param=dict(across_channels=True)),
     "mvn_mean": one("MVN", mvn_param=dict(normalize_variance=False)),
+    "resize": one("Interp", (2, 3, 5, 6), interp_param=dict(height=9, width=11)), "zoom": one("Interp", (2, 3, 5, 6), interp_param=dict(zoom_factor=3)),
     "shuffle": one("ShuffleChannel", (2, 6, 3, 4), shuffle_channel_param=dict(group=3)),
     "priors": priors(min_size=10.0, variance=0.1, clip=False), "priors_ratios": priors(min_size=10.0, max_size=15.0, clip=False, aspect_ratio=[2.0, 3.0], flip=True, variance=[0.1, 0.1, 0.2, 0.2]),
     "priors_clip": priors(min_size=[10.0, 14.0], aspect_ratio=2.0, flip=False, clip=True, variance=0.2), "priors_step": priors(min_size=8.0, step=9.0, clip=False, offset=0.25, variance=[0.1, 0.1, 0.2, 0.2]),
@@ -180,6 +181,20 @@ def two(kind, first, second, **fields):
     return lambda c: c.layer(kind, [c.input(*first, name="a"), c.input(*second, name="b")], "y", **fields)
 
 
+def embedding(c):
+    c.input(3, 4)
+    c.given["data"] = c.rng.integers(0, 7, (3, 4)).astype(np.float32)
+    c.layer("Embed", ["data"], "y", [c.draw(7, 5), c.draw(5)], embed_param=dict(num_output=5, input_dim=7))
+
+
+def shrunk(x):
+    """by 2: 5 x 6 pixels become 3 x 3"""
+    columns = np.array([0, 2.5, 5])
+    low = columns.astype(int)
+    rows = x[:, :, ::2]
+    return rows[..., low] * (1 - columns + low) + rows[..., np.minimum(low + 1, 5)] * (columns - low)
+
+
 REFERENCES = {
     "lrn_k": (one("LRN", (2, 7, 4, 5), lrn_param=dict(local_size=3, alpha=0.1, beta=0.5, k=2.0)), lambda x: lrn_across(x, 3, 0.1, 0.5, 2)),
     "lrn_within": (one("LRN", (2, 3, 6, 7), lrn_param=dict(local_size=3, alpha=0.5, beta=0.75, norm_region=Word("WITHIN_CHANNEL"))), lambda x: lrn_within(x, 3, 0.5, 0.75)),
@@ -196,6 +211,8 @@ REFERENCES = {
     "scale_one": (one("Scale", weights=[drawn(), drawn()], scale_param=dict(axis=0, num_axes=0, bias_term=True)), lambda x, w, b: x * w + b),
     "scale_given": (two("Scale", (2, 4, 5), (2, 4), scale_param=dict(axis=0)), lambda x, w: x * w[:, :, None]),
     "tile": (one("Tile", tile_param=dict(axis=2, tiles=3)), lambda x: np.tile(x, (1, 1, 3, 1))),
+    "resize_cut": (one("Interp", (1, 2, 7, 8), interp_param=dict(shrink_factor=2, pad_beg=-1, pad_end=-1)), lambda x: shrunk(x[:, :, 1:-1, 1:-1])),
+    "embed": (embedding, lambda x, w, b: w[x.astype(int)] + b),
     "crop": (two("Crop", (1, 4, 7, 8), (1, 4, 3, 5), crop_param=dict(axis=2, offset=[2, 1])), lambda x, _: x[:, :, 2:5, 1:6]),
     "crop_all": (two("Crop", (2, 4, 7, 8), (1, 3, 6, 7), crop_param=dict(axis=-4, offset=1)), lambda x, _: x[1:, 1:, 1:, 1:]),
     "reshape_axes": (one("Reshape", reshape_param=dict(shape=dict(dim=[2, 2]), axis=1, num_axes=1)), lambda x: x.reshape(2, 2, 2, 5, 6)),
@@ -246,6 +263,16 @@ def test_files(path, tmp_path):
     assert len(names) == 2
     for options in ([], ["-O0"], ["--cc=gcc -O1"]):
         close(of_opencv(path, dict(data=x), names), computed(path, [x], tmp_path, options))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_files_are_as_fast_as_in_onnx(path, tmp_path):
+    """the same kernels are predicted for the network as ONNX"""
+    assert dnncc.run([dnncc.DNNCC, path, "--emit=onnx", "-o", tmp_path / "m.onnx"]).returncode == 0
+    for target in ("x86-64-v4", "aarch64", "cortex-m4"):
+        said = [dnncc.run([dnncc.DNNCC, model, f"--target={target}", "--cost"]) for model in (path, tmp_path / "m.onnx")]
+        lines = [done.stdout.partition(": ")[2] for done in said]
+        assert "cycles" in lines[0] and lines[0] == lines[1], lines
 
 
 # ---- detectors ----
@@ -527,6 +554,8 @@ WRONG = {
     "NUL": (HEAD + 'layer { name: "a\\0b" type: "ReLU" bottom: "x" top: "y" }', 3, "holds a NUL"),
     "window behind the image": ('layer { name: "x" type: "Input" top: "x" input_param { shape { dim: [1, 1, 5, 5] } } } '
                                 'layer { name: "y" type: "Pooling" bottom: "x" top: "y" pooling_param { kernel_size: 1 stride: 3 } }', 4, "a window that lies behind the image"),
+    "many priors": ('layer { name: "x" type: "Input" top: "x" input_param { shape { dim: [1, 1, 5000, 5000] } } } '
+                    'layer { name: "y" type: "PriorBox" bottom: "x" bottom: "x" top: "y" prior_box_param { min_size: 1 } }', 3, "--limit fold_total_bytes"),
     "batch statistics": (HEAD + 'layer { name: "y" type: "BatchNorm" bottom: "x" top: "y" batch_norm_param { use_global_stats: false } }', 4, "statistics of the batch"),
 }
 
