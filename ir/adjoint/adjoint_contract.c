@@ -5,7 +5,9 @@
  *      y = convolve(x, w)        d x: convolve(d y with zeros between, w turned around), whose
  *                                     channels of x and of y have changed places
  *                                d w: convolve(x, d y), where batch and channels have changed
- *                                     places, strides are dilations and dilations strides */
+ *                                     places, strides are dilations and dilations strides; a dot
+ *                                     where the window is one element, and sums of products where
+ *                                     each channel has its own output */
 #include "ir/adjoint/adjoint.h"
 #include "ir/tensor/ops.h"
 
@@ -220,6 +222,115 @@ static struct value *convolve_by_w(struct builder *b, const struct op *op, struc
         return build_transpose(b, convolved(b, x, d, &back), swap);
 }
 
+/* ---- depthwise ---- */
+
+/* Has each channel one output of its own, and few taps? As a convolution by d y with a group for
+ * each channel, its gradient would use one lane of a vector. */
+static bool is_depthwise(const struct op *op)
+{
+        enum { TAPS_MOST = 64 };
+        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
+        const struct window n = window_of(op);
+        bool one = n.groups > 1 && dim_is(x->dims[1], n.groups) && dim_is(w->dims[0], n.groups) &&
+                   (x->element == E_F32 || x->element == E_F64) &&
+                   type_elements(w) <= TAPS_MOST * n.groups;
+        for (int i = 0; i < n.spatial; i++)
+                one = one && n.gaps[i] == 1;
+        return one;
+}
+
+/* Returns x with the pads of a convolution whose outputs are d y's. */
+static struct value *padded(struct builder *b, struct value *x, const struct type *w,
+                            const struct type *d, const struct window *n)
+{
+        int64_t low[RANK_MAX] = { 0 };
+        dim_t dims[RANK_MAX];
+        for (int i = 0; i < 2; i++)
+                dims[i] = x->type->dims[i];
+        for (int i = 0; i < n->spatial; i++) {
+                low[2 + i] = n->pads[i];
+                dims[2 + i] = dim_of((type_extent(w, 2 + i) - 1) * n->dilations[i] +
+                                     (type_extent(d, 2 + i) - 1) * n->strides[i] + 1);
+        }
+        return adjoint_placed_at(b, x, low,
+                                 type_tensor(b->m, x->type->element, x->type->rank, dims));
+}
+
+/* Returns the gradient of tap k of all channels, <C>: the sum of products of d y and of what the tap
+ * met, dw[c, k] = sum over n, o of x[n, c, o * stride + k * dilation] * d y[n, c, o]. */
+static struct value *tap_by_w(struct builder *b, struct value *x, struct value *d,
+                              const struct type *w, const struct window *n, int64_t k)
+{
+        int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX] = { 1, 1 }, axes[RANK_MAX] = { 0 };
+        for (int i = n->spatial - 1; i >= 0; k /= type_extent(w, 2 + i), i--) {
+                starts[2 + i] = k % type_extent(w, 2 + i) * n->dilations[i];
+                steps[2 + i] = n->strides[i];
+                axes[1 + i] = 2 + i;
+        }
+        struct value *met = build_slice(b, x, starts, steps, d->type->dims);
+        return build_reduce(b, REDUCE_sum, build_binary(b, OP_mul, met, d), axes, 1 + n->spatial);
+}
+
+static struct value *depthwise_by_w(struct sweep *s, const struct op *op, struct value *d)
+{
+        struct builder *b = s->b;
+        const struct type *w = op_operand(op, 1)->type;
+        const struct window n = window_of(op);
+        const int64_t taps = type_elements(w) / n.groups;
+        struct value **made = arena_array(s->arena, (size_t)taps, sizeof *made);
+        d = build_cast(b, d, op_operand(op, 0)->type->element);
+        struct value *x = d ? padded(b, op_operand(op, 0), w, d->type, &n) : NULL;
+        for (int64_t k = 0; k < taps; k++) {
+                struct value *sum = x ? tap_by_w(b, x, d, w, &n, k) : NULL;
+                made[k] = build_reshape(b, sum, 2, (dim_t[]){ dim_of(n.groups), dim_of(1) });
+                if (!made[k])
+                        return NULL;
+        }
+        return build_reshape(b, build_concat(b, made, (int)taps, 1), w->rank, w->dims);
+}
+
+/* ---- windows of one element ---- */
+
+/* Is it a product of positions by a matrix? Then so is its gradient. */
+static bool is_product(const struct op *op)
+{
+        const struct window n = window_of(op);
+        bool one = n.groups == 1;
+        for (int i = 0; i < n.spatial; i++)
+                one = one && type_extent(op_operand(op, 1)->type, 2 + i) == 1 &&
+                      n.strides[i] == 1 && n.gaps[i] == 1 && !n.pads[i] && !n.pads[n.spatial + i];
+        return one;
+}
+
+/* Returns v [N, C, spatial] as [N x positions, C]. */
+static struct value *rows_of(struct builder *b, struct value *v)
+{
+        int64_t perm[RANK_MAX];
+        const int rank = v->type->rank;
+        for (int d = 0; d < rank; d++)
+                perm[d] = d == 0 ? 0 : d + 1 < rank ? d + 1 : 1;
+        const dim_t dims[] = { dim_of(type_elements(v->type) / type_extent(v->type, 1)),
+                               v->type->dims[1] };
+        return build_reshape(b, build_transpose(b, v, perm), 2, dims);
+}
+
+/* dw[m, c] = sum over positions p of d y[p, m] * x[p, c]. */
+static struct value *product_by_w(struct builder *b, const struct op *op, struct value *d)
+{
+        struct value *x = op_operand(op, 0);
+        const struct type *w = op_operand(op, 1)->type;
+        const int64_t first = 0;
+        struct attr *attrs = attrs_new(b->m, OP_dot);
+        d = build_cast(b, d, x->type->element);
+        struct value *left = d ? rows_of(b, d) : NULL, *right = left ? rows_of(b, x) : NULL;
+        attr_set_ints(b->m, attrs, OP_dot, "contract_a", &first, 1);
+        attr_set_ints(b->m, attrs, OP_dot, "contract_b", &first, 1);
+        if (!right)
+                return NULL;
+        struct value *operands[] = { left, right };
+        return build_reshape(b, value_build(b, OP_dot, operands, 2, attrs, NULL), w->rank, w->dims);
+}
+
 bool adjoint_convolve(struct sweep *s, const struct op *op)
 {
         struct value *x = op_operand(op, 0), *w = op_operand(op, 1),
@@ -231,5 +342,8 @@ bool adjoint_convolve(struct sweep *s, const struct op *op)
         if (type_is_empty(op_result(op)->type) || type_is_empty(x->type))
                 return true;
         return (!sweep_wants(s, x) || sweep_flow(s, x, convolve_by_x(s->b, op, d))) &&
-               (!sweep_wants(s, w) || sweep_flow(s, w, convolve_by_w(s->b, op, d)));
+               (!sweep_wants(s, w) ||
+                sweep_flow(s, w, is_depthwise(op) ? depthwise_by_w(s, op, d)
+                                 : is_product(op) ? product_by_w(s->b, op, d)
+                                                  : convolve_by_w(s->b, op, d)));
 }

@@ -255,6 +255,9 @@ bool layout_block_product(struct layout *l, struct op *op);
 /* ---- layout_moves.c: operations that keep channels apart, on blocks ---- */
 
 bool layout_transparent(struct layout *l, struct op *op);
+/* Is op over all dimensions but the channels', as the moments of a normalization are? Its operand
+ * may have any form. */
+bool layout_reduces_to_channels(const struct op *op);
 /* Returns the value that op, a reshape, has with its channels in another order, or NULL. Such an op
  * is reshape(transpose(reshape(x) as [N, a, b, S..]) as [N, b, a, S..]). */
 struct value *layout_shuffled(const struct op *op);

@@ -435,6 +435,8 @@ static bool is_inside_shuffle(const struct op *op)
 
 static void choose_op(struct layout *l, struct op *op)
 {
+        if (layout_reduces_to_channels(op))
+                return;                 /* It is computed in any form. */
         if (op->result_count == 1 && carries(l, op_result(op)) && op->operand_count &&
             carries(l, op_operand(op, 0))) {
                 bool bytes = op->code == OP_convolve && layout_bytes(l, op) &&

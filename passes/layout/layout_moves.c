@@ -164,6 +164,37 @@ static struct value *reduce(struct layout *l, struct op *op)
         return value_build(&l->b, OP_reduce, operands, 2, op->attrs, NULL);
 }
 
+bool layout_reduces_to_channels(const struct op *op)
+{
+        int64_t axes[RANK_MAX];
+        int count;
+        const int rank = op->code == OP_reduce ? op_operand(op, 0)->type->rank : 0;
+        if (rank < 3 || !value_ints(op_operand(op, 1), axes, RANK_MAX, &count) || count != rank - 1)
+                return false;
+        for (int i = 0; i < count; i++)
+                if (axes[i] == 1)
+                        return false;
+        return true;
+}
+
+/* Builds a reduction to the channels, whose result is a row of lanes for each block: in its logical
+ * form, which is short. */
+static struct value *reduce_to_channels(struct layout *l, struct op *op)
+{
+        struct value *x = blocks_of(op_operand(op, 0));
+        int64_t axes[RANK_MAX];
+        int count = 0;
+        for (int d = 0; d + 1 < x->type->rank; d++)
+                if (d != 1)
+                        axes[count++] = d;
+        struct value *operands[] = { x, constant_ints(l->m, axes, count) };
+        struct value *y = value_build(&l->b, OP_reduce, operands, 2, op->attrs, NULL);
+        if (!y)
+                return NULL;
+        const dim_t all = dim_of(type_elements(y->type));
+        return layout_slice_to(&l->b, build_reshape(&l->b, y, 1, &all), op_result(op)->type->dims);
+}
+
 /* ---- moves ---- */
 
 struct value *layout_shuffled(const struct op *op)
@@ -334,6 +365,12 @@ static struct value *on_blocks(struct layout *l, struct op *op)
 
 bool layout_transparent(struct layout *l, struct op *op)
 {
+        if (layout_reduces_to_channels(op) && blocks_of(op_operand(op, 0))) {
+                struct value *y = reduce_to_channels(l, op);
+                if (y)
+                        value_replace(op_result(op), y);
+                return y != NULL;
+        }
         struct value *blocks = on_blocks(l, op);
         if (blocks)
                 layout_form(l, op_result(op))->blocks = blocks;

@@ -21,7 +21,6 @@ import torch.nn.functional as functional
 from onnx import TensorProto, helper, numpy_helper
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-RATE, CHECKED = 0.01, 20
 DRIVER = r"""
 #include "model.h"
 #include <stdlib.h>
@@ -39,7 +38,7 @@ int begin(void)
         return model_init_run(workspace, state);
 }
 
-double steps(const float *x, const int64_t *labels, float rate, float *losses, int count)
+double steps(const void *x, const int64_t *labels, float rate, float *losses, int count)
 {
         struct timespec a, b;
         clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &a);
@@ -52,25 +51,48 @@ double steps(const float *x, const int64_t *labels, float rate, float *losses, i
 """
 
 
+# A network is a function of these operations, of ONNX or of PyTorch. Weights of a layer `name` are name and name.bias.
+
 class OnnxNetwork:
     """layers as nodes of a graph"""
 
     def __init__(self, weights):
-        self.weights, self.nodes = weights, []
+        self.weights, self.nodes, self.samples = weights, [], 0
 
-    def node(self, kind, inputs, **attributes):
-        self.nodes.append(helper.make_node(kind, inputs, [f"v{len(self.nodes)}"], **attributes))
+    def node(self, kind, inputs, results=1, **attributes):
+        self.nodes.append(helper.make_node(kind, inputs, [f"v{len(self.nodes)}.{k}" for k in range(results)], **attributes))
         return self.nodes[-1].output[0]
 
-    def convolve(self, x, name, stride):
+    def constant(self, array):
+        return self.node("Constant", [], value=numpy_helper.from_array(np.asarray(array)))
+
+    def convolve(self, x, name, stride=1, groups=1):
         pad = self.weights[name].shape[2] // 2
-        return self.node("Conv", [x, name, name + ".bias"], strides=[stride] * 2, pads=[pad] * 4)
+        biases = [name + ".bias"] if name + ".bias" in self.weights else []
+        return self.node("Conv", [x, name, *biases], strides=[stride] * 2, pads=[pad] * 4, group=groups)
+
+    def normalize_samples(self, x, name):
+        moments = [name + ".mean", name + ".variance"]
+        return self.node("BatchNormalization", [x, name, name + ".bias", *moments], 3, training_mode=1)
+
+    def normalize_rows(self, x, name):
+        return self.node("LayerNormalization", [x, name, name + ".bias"])
 
     def dense(self, x, name):
         return self.node("Gemm", [x, name, name + ".bias"], transB=1)
 
+    def product(self, x, name):
+        """x w', of rows"""
+        return self.node("MatMul", [x, self.node("Transpose", [name], perm=[1, 0])])
+
     def relu(self, x):
         return self.node("Relu", [x])
+
+    def relu6(self, x):
+        return self.node("Clip", [x, self.constant(np.float32(0)), self.constant(np.float32(6))])
+
+    def gelu(self, x):
+        return self.node("Gelu", [x], approximate="tanh")
 
     def add(self, x, y):
         return self.node("Add", [x, y])
@@ -78,20 +100,58 @@ class OnnxNetwork:
     def mean(self, x):
         return self.node("Flatten", [self.node("GlobalAveragePool", [x])])
 
+    def pool(self, x):
+        return self.node("MaxPool", [x], kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+
+    def embed(self, x, tokens, places, length):
+        """rows of tokens, and of their places: [samples x length, width]"""
+        rows = self.node("Add", [self.node("Gather", [tokens, x]), self.node("Slice", [places, self.constant([0]), self.constant([length])])])
+        return self.node("Reshape", [rows, self.constant([-1, self.weights[tokens].shape[1]])])
+
+    def attend(self, x, heads, length):
+        """causal attention of rows [queries, keys, values]"""
+        width = self.weights["tokens"].shape[1]
+        parts = self.node("Transpose", [self.node("Reshape", [x, self.constant([-1, length, 3, heads, width // heads])])], perm=[2, 0, 3, 1, 4])
+        q, k, v = (self.node("Gather", [parts, self.constant(np.int64(i))], axis=0) for i in range(3))
+        scores = self.node("MatMul", [q, self.node("Transpose", [k], perm=[0, 1, 3, 2])])
+        scores = self.node("Mul", [scores, self.constant(np.float32((width // heads) ** -0.5))])
+        later = self.constant(np.triu(np.full((length, length), -np.inf, np.float32), 1))
+        y = self.node("MatMul", [self.node("Softmax", [self.node("Add", [scores, later])], axis=-1), v])
+        return self.node("Reshape", [self.node("Transpose", [y], perm=[0, 2, 1, 3]), self.constant([-1, width])])
+
 
 class TorchNetwork:
     def __init__(self, weights):
-        self.weights = {name: torch.tensor(w, requires_grad=True) for name, w in weights.items()}
+        self.weights = {name: torch.tensor(w, requires_grad=not is_moment(name)) for name, w in weights.items()}
 
-    def convolve(self, x, name, stride):
+    def trained(self):
+        return [w for w in self.weights.values() if w.requires_grad]
+
+    def convolve(self, x, name, stride=1, groups=1):
         w = self.weights[name]
-        return functional.conv2d(x, w, self.weights[name + ".bias"], stride, w.shape[2] // 2)
+        return functional.conv2d(x, w, self.weights.get(name + ".bias"), stride, w.shape[2] // 2, groups=groups)
+
+    def normalize_samples(self, x, name):
+        w = self.weights
+        return functional.batch_norm(x, w[name + ".mean"], w[name + ".variance"], w[name], w[name + ".bias"], training=True, momentum=0.1)
+
+    def normalize_rows(self, x, name):
+        return functional.layer_norm(x, x.shape[-1:], self.weights[name], self.weights[name + ".bias"])
 
     def dense(self, x, name):
         return functional.linear(x, self.weights[name], self.weights[name + ".bias"])
 
+    def product(self, x, name):
+        return functional.linear(x, self.weights[name])
+
     def relu(self, x):
         return torch.relu(x)
+
+    def relu6(self, x):
+        return functional.relu6(x)
+
+    def gelu(self, x):
+        return functional.gelu(x, approximate="tanh")
 
     def add(self, x, y):
         return x + y
@@ -99,49 +159,169 @@ class TorchNetwork:
     def mean(self, x):
         return x.mean(dim=(2, 3))
 
+    def pool(self, x):
+        return functional.max_pool2d(x, 3, 2, 1)
+
+    def embed(self, x, tokens, places, length):
+        rows = functional.embedding(x, self.weights[tokens]) + self.weights[places][:length]
+        return rows.reshape(-1, rows.shape[-1])
+
+    def attend(self, x, heads, length):
+        width = x.shape[1] // 3
+        q, k, v = x.reshape(-1, length, 3, heads, width // heads).permute(2, 0, 3, 1, 4)
+        y = functional.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return y.transpose(1, 2).reshape(-1, width)
+
+
+# ---- networks ----
 
 def mlp(n, x):
     return n.dense(n.relu(n.dense(x, "hidden")), "last")
 
 
+MLP = {"hidden": (128, 784), "last": (10, 128)}
+
+
 def resnet8(n, x):
     """MLPerf Tiny's, its normalizations folded into the convolutions"""
-    x = n.relu(n.convolve(x, "first", 1))
+    x = n.relu(n.convolve(x, "first"))
     for i in range(3):
-        y = n.convolve(n.relu(n.convolve(x, f"a{i}", 1 if i == 0 else 2)), f"b{i}", 1)
+        y = n.convolve(n.relu(n.convolve(x, f"a{i}", 1 if i == 0 else 2)), f"b{i}")
         x = n.relu(n.add(y, x if i == 0 else n.convolve(x, f"c{i}", 2)))
     return n.dense(n.mean(x), "last")
 
 
 RESNET8 = {"first": (16, 3, 3, 3), "a0": (16, 16, 3, 3), "b0": (16, 16, 3, 3), "a1": (32, 16, 3, 3), "b1": (32, 32, 3, 3), "c1": (32, 16, 1, 1),
            "a2": (64, 32, 3, 3), "b2": (64, 64, 3, 3), "c2": (64, 32, 1, 1), "last": (10, 64)}
-# what it computes, its samples, its batch, its weights
-NETWORKS = {"mlp": (mlp, (784,), 64, {"hidden": (128, 784), "last": (10, 128)}), "resnet8": (resnet8, (3, 32, 32), 32, RESNET8)}
+
+
+def normal(n, x, name, **how):
+    return n.normalize_samples(n.convolve(x, name, **how), name + ".n")
+
+
+def resnet18(n, x):
+    x = n.pool(n.relu(normal(n, x, "first", stride=2)))
+    for i in range(8):
+        stride = 2 if i in (2, 4, 6) else 1
+        y = normal(n, n.relu(normal(n, x, f"a{i}", stride=stride)), f"b{i}")
+        x = n.relu(n.add(y, normal(n, x, f"c{i}", stride=stride) if stride == 2 else x))
+    return n.dense(n.mean(x), "last")
+
+
+def resnet18_weights():
+    shapes, before = {"first": (64, 3, 7, 7)}, 64
+    for i in range(8):
+        width = 64 << i // 2
+        shapes |= {f"a{i}": (width, before, 3, 3), f"b{i}": (width, width, 3, 3)}
+        if width != before:
+            shapes[f"c{i}"] = (width, before, 1, 1)
+        before = width
+    return shapes | {"last": (1000, 512)}
+
+
+# channels, how many blocks, their first stride, how many times the channels inside
+MOBILENET = [(16, 1, 1, 1), (24, 2, 2, 6), (32, 3, 2, 6), (64, 4, 2, 6), (96, 3, 1, 6), (160, 3, 2, 6), (320, 1, 1, 6)]
+MOBILENET_BLOCKS = [(width, stride if k == 0 else 1, times) for width, count, stride, times in MOBILENET for k in range(count)]
+
+
+def mobilenet2(n, x):
+    x, before = n.relu6(normal(n, x, "first", stride=2)), 32
+    for i, (width, stride, times) in enumerate(MOBILENET_BLOCKS):
+        y = x if times == 1 else n.relu6(normal(n, x, f"a{i}"))
+        y = n.relu6(normal(n, y, f"b{i}", stride=stride, groups=before * times))
+        y = normal(n, y, f"c{i}")
+        x, before = n.add(x, y) if stride == 1 and width == before else y, width
+    return n.dense(n.mean(n.relu6(normal(n, x, "wide"))), "last")
+
+
+def mobilenet2_weights():
+    shapes, before = {"first": (32, 3, 3, 3)}, 32
+    for i, (width, _, times) in enumerate(MOBILENET_BLOCKS):
+        inside = before * times
+        shapes |= {} if times == 1 else {f"a{i}": (inside, before, 1, 1)}
+        shapes |= {f"b{i}": (inside, 1, 3, 3), f"c{i}": (width, inside, 1, 1)}
+        before = width
+    return shapes | {"wide": (1280, 320, 1, 1), "last": (1000, 1280)}
+
+
+def gpt(layers, heads, length):
+    def network(n, x):
+        x = n.embed(x, "tokens", "places", length)
+        for i in range(layers):
+            x = n.add(x, n.dense(n.attend(n.dense(n.normalize_rows(x, f"r{i}"), f"qkv{i}"), heads, length), f"out{i}"))
+            x = n.add(x, n.dense(n.gelu(n.dense(n.normalize_rows(x, f"s{i}"), f"up{i}")), f"down{i}"))
+        return n.product(n.normalize_rows(x, "rows"), "tokens")
+    return network
+
+
+def gpt_weights(layers, width, words, places):
+    shapes = {"tokens": (words, width), "places": (places, width)}
+    for i in range(layers):
+        shapes |= {f"r{i}": (width,), f"qkv{i}": (3 * width, width), f"out{i}": (width, width), f"s{i}": (width,), f"up{i}": (4 * width, width), f"down{i}": (width, 4 * width)}
+    return shapes | {"rows": (width,)}
+
+
+def is_moment(name):
+    return name.endswith((".mean", ".variance"))
+
+
+def make_weights(shapes):
+    """Convolutions in front of a normalization (NAME.n of those that have moments) have no bias, nor have embeddings."""
+    rng, made = np.random.default_rng(1), {}
+    normalized = "first" in shapes and len(shapes) > 12
+    for name, shape in shapes.items():
+        if name in ("tokens", "places"):
+            made[name] = (0.02 * rng.normal(size=shape)).astype(np.float32)
+        elif len(shape) == 1:
+            made |= {name: np.ones(shape, np.float32), name + ".bias": np.zeros(shape, np.float32)}
+        else:
+            made[name] = (rng.normal(size=shape) * np.sqrt(1 / np.prod(shape[1:]))).astype(np.float32)
+            if normalized and len(shape) == 4:
+                zeros, ones = np.zeros(shape[0], np.float32), np.ones(shape[0], np.float32)
+                made |= {name + ".n": ones, name + ".n.bias": zeros, name + ".n.mean": zeros, name + ".n.variance": ones}
+            else:
+                made[name + ".bias"] = np.zeros(shape[0], np.float32)
+    return made
+
+
+def image(*shape):
+    return lambda rng, batch: rng.normal(size=(batch, *shape)).astype(np.float32)
+
+
+def text(words, length):
+    return lambda rng, batch: rng.integers(0, words, (batch, length))
+
+
+# What it computes, its samples, how many classes, its batch, its weights, its optimizer.
+NETWORKS = {
+    "mlp": (mlp, image(784), 10, 64, MLP, "momentum"),
+    "resnet8": (resnet8, image(3, 32, 32), 10, 32, RESNET8, "momentum"),
+    "gpt": (gpt(2, 4, 32), text(256, 32), 256, 8, gpt_weights(2, 64, 256, 32), "adamw"),
+    "gpt2": (gpt(12, 12, 64), text(50257, 64), 50257, 4, gpt_weights(12, 768, 50257, 1024), "adamw"),
+    "resnet18": (resnet18, image(3, 224, 224), 1000, 8, resnet18_weights(), "momentum"),
+    "mobilenet2": (mobilenet2, image(3, 224, 224), 1000, 8, mobilenet2_weights(), "momentum"),
+}
+RATES = {"momentum": 0.01, "adamw": 1e-3}
+OPTIMIZERS = {"momentum": lambda w: torch.optim.SGD(w, lr=0, momentum=0.9), "adamw": lambda w: torch.optim.AdamW(w, lr=0)}
 
 
 def address(array):
     return ctypes.c_void_p(array.ctypes.data)
 
 
-def make_weights(shapes):
-    rng, made = np.random.default_rng(1), {}
-    for name, shape in shapes.items():
-        made[name] = (rng.normal(size=shape) * np.sqrt(1 / np.prod(shape[1:]))).astype(np.float32)
-        made[name + ".bias"] = np.zeros(shape[0], np.float32)
-    return made
-
-
-def build(network, x, weights, options, folder):
+def build(network, x, weights, classes, optimizer, options, folder):
     n = OnnxNetwork(weights)
     logits = network(n, "x")
-    graph = helper.make_graph(n.nodes, "network", [helper.make_tensor_value_info("x", TensorProto.FLOAT, x.shape)],
-                              [helper.make_tensor_value_info(logits, TensorProto.FLOAT, (len(x), 10))],
+    kind = TensorProto.FLOAT if x.dtype == np.float32 else TensorProto.INT64
+    rows = x.size if kind == TensorProto.INT64 else len(x)
+    graph = helper.make_graph(n.nodes, "network", [helper.make_tensor_value_info("x", kind, x.shape)],
+                              [helper.make_tensor_value_info(logits, TensorProto.FLOAT, (rows, classes))],
                               [numpy_helper.from_array(w, name) for name, w in weights.items()])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), folder / "model.onnx")
-    subprocess.run([options.dnncc, folder / "model.onnx", f"--target={options.target}", "--train=momentum",
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9), folder / "model.onnx")
+    subprocess.run([options.dnncc, folder / "model.onnx", f"--target={options.target}", f"--train={optimizer}", "--weights=incbin",
                     f"--loss=cross_entropy:{logits}", "--name=model", "-o", folder / "model.c"], check=True)
     (folder / "driver.c").write_text(DRIVER)
-    subprocess.run(["gcc", "-O2", f"-march={options.target}", "-shared", "-fPIC", folder / "model.c", folder / "driver.c", "-o", folder / "model.so"], check=True)
+    subprocess.run(["gcc", "-O2", f"-march={options.target}", "-shared", "-fPIC", "model.c", "driver.c", "-o", "model.so"], check=True, cwd=folder)
     library = ctypes.CDLL(str(folder / "model.so"))
     library.steps.restype = ctypes.c_double
     assert library.begin() == 0
@@ -150,11 +330,12 @@ def build(network, x, weights, options, folder):
 
 def compare(name, options, folder):
     name, _, batch = name.partition(":")
-    network, shape, preset, shapes = NETWORKS[name]
+    network, samples, classes, preset, shapes, kind = NETWORKS[name]
     batch, weights, rng = int(batch or preset), make_weights(shapes), np.random.default_rng(2)
-    x, labels = rng.normal(size=(batch, *shape)).astype(np.float32), rng.integers(0, 10, batch)
+    x = samples(rng, batch)
+    labels = rng.integers(0, classes, x.size if x.dtype == np.int64 else batch)
     theirs = TorchNetwork(weights)
-    optimizer = torch.optim.SGD(theirs.weights.values(), lr=RATE, momentum=0.9)
+    optimizer = OPTIMIZERS[kind](theirs.trained())
     tensors = torch.from_numpy(x), torch.from_numpy(labels)
 
     def their_steps(count, rate):
@@ -168,7 +349,7 @@ def compare(name, options, folder):
             losses.append(loss.detach())
         return (time.process_time() - start) / count, np.array([float(loss) for loss in losses])
 
-    library = build(network, x, weights, options, folder)
+    library = build(network, x, weights, classes, kind, options, folder)
 
     def our_steps(count, rate):
         losses = np.zeros(count, np.float32)
@@ -176,21 +357,23 @@ def compare(name, options, folder):
         assert took > 0
         return took, losses
 
-    ours, theirs_first = our_steps(CHECKED, RATE)[1], their_steps(CHECKED, RATE)[1]
+    checked, rate = options.checked, RATES[kind]
+    ours, theirs_first = our_steps(checked, rate)[1], their_steps(checked, rate)[1]
     apart = np.max(np.abs(ours - theirs_first)) / np.max(theirs_first)
-    count = max(1, int(options.round / their_steps(5, 0)[0]))
+    count = max(1, int(options.round / their_steps(2, 0)[0]))
     times = [(our_steps(count, 0)[0], their_steps(count, 0)[0]) for _ in range(options.rounds)]
     own, their = (statistics.median(t) for t in zip(*times))
     print(f"{name:8} batch {batch:3}: dnncc {own * 1e6:9.1f} us, PyTorch {their * 1e6:9.1f} us, ratio {statistics.median(a / b for a, b in times):.3f}; "
-          f"losses of {CHECKED} steps within {apart:.1e}", flush=True)
+          f"losses of {checked} steps within {apart:.1e}", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", default=list(NETWORKS))
+    parser.add_argument("networks", nargs="*", metavar="NETWORK[:BATCH]", default=["mlp", "resnet8:1", "resnet8:32", "gpt"])
     parser.add_argument("--dnncc", default=ROOT / "build" / "dnncc")
     parser.add_argument("--target", default="x86-64-v4")
     parser.add_argument("--rounds", type=int, default=9)
+    parser.add_argument("--checked", type=int, default=20, help="steps whose losses are compared")
     parser.add_argument("--round", type=float, default=0.5, help="seconds of PyTorch in a round")
     options = parser.parse_args()
     torch.set_num_threads(1)

@@ -123,7 +123,15 @@ CASES = {
             {"x": floats((2, 6, 5, 4)), "w": floats((6, 2, 2, 2))}, "xw"),
         one("convolve(%x, %w) strides=[1, 1, 2] pads=[0, 1, 1, 0, 1, 0]", (1, 2, 2, 4, 2),
             {"x": floats((1, 1, 3, 3, 4)), "w": floats((2, 1, 2, 2, 2))}, "xw"),
-        one("convolve(%x, %w) pads=[4, 0]", (1, 3, 9), {"x": X127, "w": floats((3, 2, 3))}, "xw")],
+        one("convolve(%x, %w) pads=[4, 0]", (1, 3, 9), {"x": X127, "w": floats((3, 2, 3))}, "xw"),
+        # depthwise, and windows of one element
+        one("convolve(%x, %w) groups=2 pads=[1, 1]", (1, 2, 7), {"x": X127, "w": floats((2, 1, 3))}, "xw"),
+        one("convolve(%x, %w) groups=3 strides=[2, 1] pads=[1, 0, 1, 2] dilations=[1, 2]", (2, 3, 3, 4), {"x": floats((2, 3, 5, 4)), "w": floats((3, 1, 3, 2))}, "xw"),
+        one("convolve(%x, %w) groups=2 pads=[-1, 3] strides=[3]", (1, 2, 3), {"x": X127, "w": floats((2, 1, 2))}, "xw"),
+        one("convolve(%x, %w) groups=2 input_dilations=[2]", (1, 2, 12), {"x": X127, "w": floats((2, 1, 2))}, "xw"),
+        one("convolve(%x, %w)", (2, 3, 3, 2), {"x": floats((2, 4, 3, 2)), "w": floats((3, 4, 1, 1))}, "xw"),
+        one("convolve(%x, %w) strides=[2]", (1, 3, 4), {"x": X127, "w": floats((3, 2, 1))}, "xw"),
+        one("convolve(%x, %w) pads=[1, 0]", (1, 3, 8), {"x": X127, "w": floats((3, 2, 1))}, "xw")],
     "reduce": [*(one(f"reduce(%x, {axes}) kind={kind}", shape, {"x": permuted((2, 3, 4))})
                  for kind in KINDS
                  for axes, shape in ((ints(1), (2, 4)), (ints(0, 2), (3,)), (ints(0, 1, 2), ()))),

@@ -4,6 +4,7 @@ target with vectors. Extents are small and channels of all kinds: tails of block
 import math
 import pathlib
 import random
+import re
 import sys
 
 import numpy as np
@@ -27,7 +28,7 @@ class Network:
             self.values.append((self.input(shape), shape))
         steps = [self.convolve] * 4
         steps += [self.transposed, self.bias, self.unary, self.residual, self.pool, self.concat, self.slice, self.pad, self.squeeze,
-                  self.gate, self.flatten, self.gather, self.compare, self.transpose, self.dot, self.channel_sum, self.shuffle]
+                  self.gate, self.flatten, self.gather, self.compare, self.transpose, self.dot, self.channel_sum, self.moments, self.shuffle]
         self.convolve()
         for _ in range(self.r.randint(3, 14)):
             self.r.choice(steps)()
@@ -247,6 +248,13 @@ class Network:
         b = self.emit(f"broadcast({y}) dims={dims}", shape, keep=False)
         self.emit(f"sub({x}, {b})", shape)
 
+    def moments(self):
+        """a normalization by what the positions of all images have"""
+        x, shape = self.pick(2)
+        y = self.emit(f"reduce({x}, {self.ints([0, *range(2, len(shape))])}) kind={self.r.choice(['sum', 'max'])}", (shape[1],), keep=False)
+        b = self.emit(f"broadcast({y}) dims=[1]", shape, keep=False)
+        self.emit(f"sub({x}, {b})", shape)
+
     def text(self):
         outputs = [self.values[-1]] + self.r.sample(self.values, self.r.choice([0, 0, 1]))
         names = ", ".join(f'"out{k}"' for k in range(len(outputs)))
@@ -394,6 +402,27 @@ ROWS_BEFORE_WINDOWS = """func @main(%x "x": <3 x 7 x 7 x 4 x f32>, %b "b": <7 x 
   yield(%4)
 }
 """
+
+
+@pytest.mark.parametrize("channels", [32, 20])
+def test_moments_of_blocks(tmp_path, channels):
+    """a normalization by the moments of a batch leaves blocks as they are: nothing of an image's size is moved"""
+    (tmp_path / "m.dnn").write_text(f"""dnn 1
+module "m"
+const @w : <{channels} x {channels} x 3 x 3 x f32> = 0.5
+func @main(%x: <2 x {channels} x 24 x 24 x f32>) -> ("y") {{
+  %a = convolve(%x, @w) pads=[1, 1, 1, 1] : <2 x {channels} x 24 x 24 x f32>
+  %s = reduce(%a, <3 x i64> [0, 2, 3]) : <{channels} x f32>
+  %b = broadcast(%s) dims=[1] : <2 x {channels} x 24 x 24 x f32>
+  %c = sub(%a, %b) : <2 x {channels} x 24 x 24 x f32>
+  %y = convolve(%c, @w) pads=[1, 1, 1, 1] : <2 x {channels} x 24 x 24 x f32>
+  yield(%y)
+}}
+""")
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.dnn", "--target=x86-64-v4", "--passes=layout", "--emit=ir", "-o", "-"])
+    assert done.returncode == 0, done.stderr
+    middle = done.stdout[done.stdout.index("convolve_packed("):done.stdout.rindex("convolve_packed(")]
+    assert " = reduce(" in middle and not re.search(r" = transpose\(.*24", middle), done.stdout
 
 
 @pytest.mark.parametrize("target", ["x86-64-v4", "aarch64-sve256", "riscv64-v256"])
