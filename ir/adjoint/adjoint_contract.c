@@ -256,8 +256,8 @@ static struct value *padded(struct builder *b, struct value *x, const struct typ
                                  type_tensor(b->m, x->type->element, x->type->rank, dims));
 }
 
-/* Returns the gradient of tap k of all channels, <C>: the sum of products of d y and of what the tap
- * met, dw[c, k] = sum over n, o of x[n, c, o * stride + k * dilation] * d y[n, c, o]. */
+/* Returns the gradient of tap k of all channels, <C>: the sum of products of d y and of what the
+ * tap met, dw[c, k] = sum over n, o of x[n, c, o * stride + k * dilation] * d y[n, c, o]. */
 static struct value *tap_by_w(struct builder *b, struct value *x, struct value *d,
                               const struct type *w, const struct window *n, int64_t k)
 {
