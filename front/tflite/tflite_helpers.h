@@ -65,6 +65,8 @@ bool tflite_window(struct tflite_import *im, struct compose_window *w, int64_t p
 /* State begins as zeros: a number is kept as its bits against those of `first`, the constant that
  * it begins with, and that is what makes it a number again. */
 struct value *tflite_against(struct tflite_import *im, struct value *v, struct value *first);
+/* Makes the variable an input of the function, unless it has a value already. */
+bool tflite_begin_variable(struct tflite_import *im, struct tflite_variable *v);
 /* Makes variables that the function assigns and does not read state: other functions read them. */
 bool tflite_keep_assigned(struct tflite_import *im);
 /* Begins another function: its variables have neither been read nor assigned. */

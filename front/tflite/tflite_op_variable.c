@@ -39,8 +39,8 @@ bool tflite_import_var_handle(struct tflite_import *im, struct tflite_node *n)
 static struct tflite_variable *variable_of(struct tflite_import *im, const struct tflite_node *n)
 {
         const struct tflite_tensor *handle = tflite_tensor(n, 0);
-        if (im->nesting) {
-                tflite_unsupported(im, "in a subgraph that IF or WHILE calls");
+        if (im->nesting && im->initializing) {
+                tflite_unsupported(im, "in a subgraph that IF or WHILE calls in that of CALL_ONCE");
                 return NULL;
         }
         if (handle && handle->variable)
@@ -70,6 +70,15 @@ static bool begin_state(struct tflite_import *im, struct tflite_variable *v)
                 last = &(*last)->after;
         *last = v;
         return v->value != NULL;
+}
+
+bool tflite_begin_variable(struct tflite_import *im, struct tflite_variable *v)
+{
+        if (v->value)
+                return true;
+        if (!v->first)
+                return tflite_unsupported(im, "variable '%s', which no CALL_ONCE assigns", v->safe);
+        return begin_state(im, v);
 }
 
 bool tflite_keep_assigned(struct tflite_import *im)
@@ -102,9 +111,7 @@ bool tflite_import_read_variable(struct tflite_import *im, struct tflite_node *n
                 return v ? tflite_invalid(im, "no output") : false;
         if (im->initializing)
                 return tflite_unsupported(im, "in the subgraph of CALL_ONCE");
-        if (!v->value && !v->first)
-                return tflite_unsupported(im, "variable '%s', which no CALL_ONCE assigns", v->safe);
-        return (v->value || begin_state(im, v)) && tflite_output(im, n, 0, v->value);
+        return tflite_begin_variable(im, v) && tflite_output(im, n, 0, v->value);
 }
 
 bool tflite_import_assign_variable(struct tflite_import *im, struct tflite_node *n)
