@@ -221,7 +221,7 @@ static struct value *with_constants(struct units *u, struct builder *b, const st
         int64_t count = 0;
         for (int64_t i = 0; x && i < x->extent; i++) {
                 float c = units_number(u, x->first + i);
-                if (leaves(u, x, i) && !isnan(c) && c != 0)
+                if (leaves(u, x, i) && isfinite(c) && c != 0)
                         any |= add_constant(op, i, c, sum);
         }
         if (!any)
