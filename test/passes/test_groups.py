@@ -46,9 +46,8 @@ def network(path, channels, forms=FORMS):
 
 
 @pytest.mark.slow
-@pytest.mark.sample(5)
-@pytest.mark.parametrize("channels", range(1, 41))
-@pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
+@pytest.mark.sample(7)
+@pytest.mark.parametrize("target, channels", [(target, channels) for target in ("x86-64", "x86-64-v3", "x86-64-v4") for channels in range(1, 41)])
 def test_results(channels, target, tmp_path):
     """each pass keeps what the interpreter computes; C gives what onnxruntime does"""
     if not processor.has(target):

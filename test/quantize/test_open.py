@@ -118,6 +118,7 @@ def test_ranges(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [[], ["--activations=s16"], ["--quantize-weights=s4"], ["--quantize-steps=+round"], ["--quantize-steps=+smooth"],
                                      ["--requantize=integer"], ["--target=sapphirerapids"], ["--target=x86-64-v3", "--quantize-port=y=rows"]], ids=" ".join)
 def test_bytes(folder, options):
