@@ -17,7 +17,7 @@
 #include "front/onnx/onnx.h"
 #include "test/fuzz/fuzz.h"
 
-enum { NODES_MAX = 4096, DEPTH_MAX = 60, WIRE_VARINT = 0, WIRE_64 = 1, WIRE_BYTES = 2, WIRE_32 = 5 };
+enum { NODES_MAX = 4096, DEPTH_MAX = 60 };
 
 struct node {
         const ProtobufCMessageDescriptor *in;   /* It is the message that has the field. */
@@ -84,8 +84,8 @@ static bool read_fields(struct tree *t, struct reader r, const ProtobufCMessageD
                         protobuf_c_message_descriptor_get_field(of, n->field);
                 if (n->wire == WIRE_VARINT && read_varint(&r, &n->number))
                         continue;
-                if ((n->wire == WIRE_64 || n->wire == WIRE_32) &&
-                    read_fixed(&r, n->wire == WIRE_64 ? 8 : 4, &n->number))
+                if ((n->wire == WIRE_FIXED64 || n->wire == WIRE_FIXED32) &&
+                    read_fixed(&r, n->wire == WIRE_FIXED64 ? 8 : 4, &n->number))
                         continue;
                 if (n->wire != WIRE_BYTES || !read_varint(&r, &length) ||
                     length > (uint64_t)(r.end - r.at))
@@ -152,7 +152,7 @@ static void put_node(struct writer *w, const struct node *n, int depth)
         if (n->wire == WIRE_VARINT)
                 put_varint(w, n->number);
         else if (n->wire != WIRE_BYTES)
-                put(w, &n->number, n->wire == WIRE_64 ? 8 : 4);
+                put(w, &n->number, n->wire == WIRE_FIXED64 ? 8 : 4);
         else if (!n->message) {
                 put_varint(w, n->length);
                 put(w, n->bytes, n->length);
