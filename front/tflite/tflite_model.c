@@ -231,6 +231,10 @@ static bool yield_all(struct tflite_import *im, struct function *f,
                 values[count] = against_zero(im, t, t->value);
                 if (!values[count])
                         return false;
+                if (values[count]->type != t->type)
+                        return tflite_error(im, "variable '%s' is %s, and %s in the next run",
+                                            t->safe, compose_text(im->c, t->type),
+                                            compose_text(im->c, values[count]->type));
                 f->input_ports[function_input(f, t->name)].next = next;
                 f->output_ports[count++] = (struct port){ .name = next };
         }

@@ -67,7 +67,13 @@ static bool check_shapes(struct tflite_import *im, const struct tflite_node *n)
         const int64_t inputs = value_extent(n->inputs[LSTM_X]->value, 2),
                       cells = value_extent(n->inputs[LSTM_C]->value, 1),
                       outputs = value_extent(n->inputs[LSTM_H]->value, 1);
+        const bool time_major = TFLITE_OPTIONS(n, UnidirectionalSequenceLSTMOptions)->time_major;
+        const int64_t batch = value_extent(n->inputs[LSTM_X]->value, time_major);
         const struct value *projection = tflite_input(n, LSTM_PROJECTION);
+        if (value_extent(n->inputs[LSTM_H]->value, 0) != batch ||
+            value_extent(n->inputs[LSTM_C]->value, 0) != batch)
+                return tflite_invalid(im, "the states are not of %lld sequences, as the input is",
+                                      (long long)batch);
         for (int k = 0; k < LSTM_PARTS; k++) {
                 const struct value *w = tflite_input(n, LSTM_W + k),
                                    *r = tflite_input(n, LSTM_R + k);

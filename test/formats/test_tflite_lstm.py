@@ -85,7 +85,12 @@ def one(index, *shape, kind=FLOAT):
     return change
 
 
+def other_batch(operands, m):
+    m.tensors[operands[18]].shape[0] += 1
+
+
 @pytest.mark.parametrize("parts,change,code,text", [
+    (["gate"], other_batch, dnncc.INVALID, "the states are not of 2 sequences"),
     (["gate"], one(9, 4), dnncc.INVALID, "operand 9 is <4 x f32>, want 5 numbers"),
     (["gate"], one(14, 6), dnncc.INVALID, "operand 14 is <6 x f32>, want 5 numbers"),
     (["gate", "norm"], one(21, 1), dnncc.INVALID, "operand 21"),
@@ -93,7 +98,7 @@ def one(index, *shape, kind=FLOAT):
     (["projection", "bias"], one(17, 5), dnncc.INVALID, "operand 17"),
     ([], one(7, 5, 4), dnncc.INVALID, "5 outputs"),
     (["gate"], one(11, 5, kind=np.int8), dnncc.UNSUPPORTED, "operand 11"),
-], ids=range(7))
+], ids=range(8))
 def test_wrong(parts, change, code, text, tmp_path):
     (tmp_path / "m.tflite").write_bytes(lstm(1, parts, change=change))
     done = dnncc.run([dnncc.DNNCC, tmp_path / "m.tflite", "-o", tmp_path / "m.c"])

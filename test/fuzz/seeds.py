@@ -58,6 +58,7 @@ def write_networks(folder):
         return
     import test_tflite
     import test_tflite_operators
+    import test_tflite_control_state
     import test_tflite_lstm
     import test_tflite_signature
     import test_tflite_state
@@ -69,6 +70,9 @@ def write_networks(folder):
             (folder / f"{name}.{np.dtype(kind).name}").write_bytes(case.w.bytes(case.inputs, outputs))
     for name, content in test_tflite_state.CASES.items():
         (folder / f"state.{name}").write_bytes(content)
+    for name, (make, _) in test_tflite_control_state.CASES.items():
+        for by_operand in (False, True):
+            (folder / f"control.{name}.{by_operand}").write_bytes(make(by_operand))
     for number, parts in enumerate(test_tflite_lstm.KINDS):
         (folder / f"lstm.{number}").write_bytes(test_tflite_lstm.lstm(1, parts))
     for shape, blocks in test_tflite_weights.SHAPES:
