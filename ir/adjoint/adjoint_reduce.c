@@ -167,6 +167,12 @@ static struct value *window_products_by(struct builder *b, const struct op *op, 
         return build_select(b, zero, rest, build_binary(b, OP_div, whole, nonzero));
 }
 
+/* Returns the type of positions in x: short ones, of which a vector holds as many as of floats. */
+static enum element position_element(const struct type *x)
+{
+        return type_elements(x) <= INT32_MAX ? E_I32 : E_I64;
+}
+
 /* Returns the positions in x of each window's first extreme. */
 static struct value *places_of(struct builder *b, const struct op *op, bool least)
 {
@@ -178,9 +184,10 @@ static struct value *places_of(struct builder *b, const struct op *op, bool leas
         attr_set_ints(b->m, attrs, OP_arg_window, "strides", n.strides, n.rank);
         attr_set_ints(b->m, attrs, OP_arg_window, "dilations", n.dilations, n.rank);
         attr_set_ints(b->m, attrs, OP_arg_window, "pads", n.pads, 2 * n.rank);
-        return x ? value_build(b, OP_arg_window, &x, 1, attrs,
-                               type_with_element(b->m, n.y, E_I64))
-                 : NULL;
+        struct value *places = x ? value_build(b, OP_arg_window, &x, 1, attrs,
+                                               type_with_element(b->m, n.y, E_I64))
+                                 : NULL;
+        return places ? build_cast(b, places, position_element(n.x)) : NULL;
 }
 
 /* Returns v of the window of each element of x that begins `back` windows before the last one that
@@ -206,8 +213,8 @@ static struct value *of_window(struct builder *b, const struct windows *n, struc
 static struct value *positions(struct builder *b, const struct type *x)
 {
         dim_t all = dim_of(type_elements(x));
-        return build_reshape(b, build_iota(b, type_tensor(b->m, E_I64, 1, &all), 0), x->rank,
-                             x->dims);
+        const struct type *row = type_tensor(b->m, position_element(x), 1, &all);
+        return build_reshape(b, build_iota(b, row, 0), x->rank, x->dims);
 }
 
 /* An element may be the first extreme of so many windows before they are refused. */
