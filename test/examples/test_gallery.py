@@ -552,6 +552,25 @@ def test_table_refuses(tmp_path):
     refused(program, 1)
 
 
+# ---- learn ----
+
+@pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
+def test_learn(sanitize):
+    program = build("learn", sanitize=sanitize, options=["TARGET=generic"])
+    first, *lines = run(program, 300).splitlines()
+    assert re.fullmatch(r"state: \d+ bytes, workspace: \d+ bytes, no malloc", first)
+    rows = [re.fullmatch(r" *(\d+) updates  loss (\S+) +(\d+) of 40 right, +(\d+) of the 20 that it is not taught", line).groups() for line in lines]
+    assert [int(updates) for updates, *_ in rows] == [1, 50, 100, 150, 200, 250, 300]
+    assert float(rows[0][1]) > 1.5 and int(rows[0][2]) < 16, "it has forgotten"
+    assert float(rows[-1][1]) < 0.05 and int(rows[-1][2]) == 40 and int(rows[-1][3]) >= 15
+
+
+def test_learn_makes_what_cmake_does():
+    make, cmake = ((ROOT / "examples" / path).read_text() for path in ("learn/Makefile", "CMakeLists.txt"))
+    assert f"add_example(learn ../digits/digits.onnx {re.search(r'^FLAGS = (.*)$', make, re.M).group(1)})\n" in cmake
+    assert (ROOT / "examples" / "learn" / "main.c").read_text().count("--accumulate") == 1 and "BATCH = 8" in (ROOT / "examples" / "learn" / "main.c").read_text()
+
+
 # ---- all of them ----
 
 ALL = {"photo": "resnet8_fp32", "story": "stories260k_prefill", "filetype": "magika_v3", "words": "dscnn_kws_int8", "faces": "yunet_face",
@@ -563,7 +582,7 @@ def test_pages():
     assert all(len(path.read_text().splitlines()) <= 120 for path in ROOT.glob("examples/*/main.c"))
     assert all(len(path.read_text().splitlines()) <= 300 for path in ROOT.glob("examples/support/*.[ch]"))
     gallery_page, cmake = (ROOT / "examples" / "README.md").read_text(), (ROOT / "examples" / "CMakeLists.txt").read_text()
-    assert {path.parent.name for path in ROOT.glob("examples/*/Makefile")} == {*ALL, "llm", "firmware", "cuda", "vta", "jit"}      # whose model is made first, which are for other machines, or for any model
+    assert {path.parent.name for path in ROOT.glob("examples/*/Makefile")} == {*ALL, "learn", "llm", "firmware", "cuda", "vta", "jit"}      # whose model is made first, which are for other machines, or for any model
     for name, needs in ALL.items():
         make = (ROOT / "examples" / name / "Makefile").read_text()
         page = (ROOT / "examples" / name / "README.md").read_text()
