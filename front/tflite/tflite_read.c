@@ -101,9 +101,9 @@ static bool read_data(struct tflite_import *im, int64_t buffer, struct tflite_te
                 const int64_t length = (int64_t)im->file.length;
                 if (b.size < 0 || b.offset > length || b.size > length - b.offset)
                         return tflite_error(im,
-                                            "the data of tensor '%s' lie at byte %" PRId64
-                                            " to %" PRId64 " of %" PRId64,
-                                            t->safe, b.offset, b.offset + b.size, length);
+                                            "the data of tensor '%s' are %" PRId64
+                                            " bytes at byte %" PRId64 " of %" PRId64,
+                                            t->safe, b.size, b.offset, length);
                 b.data = (struct flat_span){ im->file.bytes + b.offset, b.size };
         }
         t->data = b.data;
