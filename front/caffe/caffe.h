@@ -18,6 +18,7 @@
 
 #include "front/compose/compose.h"
 #include "front/import.h"
+#include "front/refusals.h"
 #include "front/wire.h"
 
 #include "caffe.pb-c.h"                 /* It is generated from caffe.proto; text fields are
@@ -108,8 +109,7 @@ struct caffe_import {
         const struct caffe_layer *layer;          /* It is the layer at hand, or NULL. */
         int64_t made;                   /* Constants that layers are made of have so many bytes,
                                          * beside those of weights. */
-        int unsupported_count;
-        struct map *listed;             /* These lines of the list were said. */
+        struct refusals refusals;
 };
 
 /* ---- errors (caffe_report.c); all return false ---- */
@@ -125,8 +125,6 @@ bool caffe_invalid(struct caffe_import *im, const char *format, ...)
 /* Adds a line about the layer at hand to the list of what is not supported. */
 bool caffe_unsupported(struct caffe_import *im, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
-/* Adds a line that stands for itself, once. */
-bool caffe_list(struct caffe_import *im, const char *line);
 
 /* ---- files (caffe_read.c) ---- */
 

@@ -164,14 +164,13 @@ static void list_unknown(struct caffe_import *im)
                 const bool data = n->row && n->row->kind == CAFFE_IS_DATA;
                 im->layer = n;
                 if (n->needed && (!n->row || data))
-                        caffe_list(im, arena_printf(im->arena,
-                                                    "layer type " DIAG_OPERATOR(
-                                                            "%s") " (%d layer%s) is not "
-                                                                  "supported%s",
-                                                    n->type, *count, *count == 1 ? "" : "s",
-                                                    data ? ": it reads data; the network wants a "
-                                                           "layer Input in its place"
-                                                         : ""));
+                        refusals_add(&im->refusals,
+                                     "layer type " DIAG_OPERATOR("%s") " (%d layer%s) is not "
+                                     "supported%s",
+                                     n->type, *count, *count == 1 ? "" : "s",
+                                     data ? ": it reads data; the network wants a "
+                                            "layer Input in its place"
+                                          : "");
                 for (size_t k = 0; n->needed && n->row && k < n->p->n_unknown; k++)
                         caffe_unsupported(im, "%s",
                                           text_argument_part(im->arena,
@@ -253,7 +252,7 @@ static bool check_counts(struct caffe_import *im, const struct caffe_layer *n)
 /* Imports a layer. Returns false after an error that is not one of the list. */
 static bool import_layer(struct caffe_import *im, struct caffe_layer *n)
 {
-        const int errors = im->diag->errors, listed = im->unsupported_count;
+        const int errors = im->diag->errors, listed = im->refusals.count;
         bool whole;
         im->layer = n;
         im->b.location = n->name;
@@ -262,10 +261,10 @@ static bool import_layer(struct caffe_import *im, struct caffe_layer *n)
         if (whole && n->row->kind == CAFFE_IMPORTED && check_counts(im, n)) {
                 preset_parameter(im, n);
                 if (!n->row->import(im, n) && im->diag->errors == errors &&
-                    listed == im->unsupported_count && !im->unsupported_count)
+                    listed == im->refusals.count && !im->refusals.count)
                         return caffe_invalid(im, "the layer gives nothing");
         }
-        if (im->diag->errors > errors && im->unsupported_count == listed)
+        if (im->diag->errors > errors && im->refusals.count == listed)
                 return false;
         const bool ok = give_tops(im, n);
         im->layer = NULL;
@@ -351,7 +350,7 @@ static bool import_net(struct caffe_import *im)
                 wanted = wanted_blobs(im, &count);
         if (im->options->facts)
                 caffe_facts(im, wanted, count, im->options->facts);
-        return ok && wanted && !im->unsupported_count && yield_all(im, wanted, count);
+        return ok && wanted && !im->refusals.count && yield_all(im, wanted, count);
 }
 
 /* ---- the door ---- */
@@ -398,11 +397,12 @@ struct module *caffe_import(const unsigned char *bytes, size_t length,
                                    .dependency = dependency,
                                    .dependency_context = dependency_context };
         struct compose c;
-        im.listed = map_new(arena);
+        im.refusals = refusals_begin(arena, context->diag);
         im.blobs = map_new(arena);
         compose_begin(&c, &im.b, m, arena, context, composing_error, &im);
         im.c = &c;
         const bool ok = import_file(&im);
+        refusals_end(&im.refusals);
         arena_free(arena);
         if (ok && im.weights)           /* Large constants lie in it. */
                 store_adopt(m->store, im.weights, im.weights_length);

@@ -22,6 +22,7 @@
 #include "base/sha256.h"
 #include "front/compose/compose.h"
 #include "front/import.h"
+#include "front/refusals.h"
 #include "front/tflite/flatbuffer.h"
 
 /* ---- tables of the file (tflite_tables.c) ---- */
@@ -155,8 +156,7 @@ struct tflite_import {
         struct tflite_variable *variables_known; /* It is the first of all. */
         struct tflite_variable *variable_list;    /* It is the first one with an input. */
         const struct tflite_node *node; /* It is the node at hand, or NULL. */
-        int unsupported_count;
-        struct map *listed;             /* These lines of the list were said. */
+        struct refusals refusals;
         struct map *fact_names; /* --info has these names; NULL: none yet. */
 };
 
@@ -241,8 +241,6 @@ bool tflite_invalid(struct tflite_import *im, const char *format, ...)
 /* Adds a line about the node at hand to the list of what is not supported. */
 bool tflite_unsupported(struct tflite_import *im, const char *format, ...)
         __attribute__((format(printf, 2, 3)));
-/* Adds a line that stands for itself, once. */
-bool tflite_list(struct tflite_import *im, const char *line);
 bool tflite_over_limit(struct tflite_import *im, const char *what, const char *limit,
                        int64_t value);
 

@@ -274,7 +274,7 @@ static bool import_graph(struct tflite_import *im, struct map *names, const char
         for (int i = 0; i < im->graph.operator_count; i++)
                 if ((needed[i] || !im->options->output_count) && !tflite_import_node(im, i))
                         return false;
-        if (im->unsupported_count || (im->signature_count > 1 && !tflite_keep_assigned(im)))
+        if (im->refusals.count || (im->signature_count > 1 && !tflite_keep_assigned(im)))
                 return false;
         return yield_all(im, f, wanted, count, states);
 }
@@ -350,7 +350,7 @@ static bool import_file(struct tflite_import *im)
                 ok = several && im->signature_count > 1 ? import_all(im) : import_subgraph(im);
         if (im->options->facts)
                 tflite_facts(im, im->options->facts);
-        if (!ok || im->unsupported_count)
+        if (!ok || im->refusals.count)
                 return false;
         import_source(im->m, im->file.bytes, im->file.length, NULL, 0, im->options);
         return true;
@@ -397,11 +397,12 @@ struct module *tflite_import(const unsigned char *bytes, size_t length,
                                     .arena = arena };
         struct compose c;
         (void)dependency, (void)dependency_context; /* A file holds all of its model. */
-        im.listed = map_new(arena);
+        im.refusals = refusals_begin(arena, context->diag);
         im.variables = map_new(arena);
         compose_begin(&c, &im.b, m, arena, context, composing_error, &im);
         im.c = &c;
         const bool ok = import_file(&im);
+        refusals_end(&im.refusals);
         arena_free(arena);
         if (ok)
                 return m;

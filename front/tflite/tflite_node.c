@@ -21,18 +21,18 @@ bool tflite_list_unknown(struct tflite_import *im)
                     map_get(known, name, strlen(name)))
                         continue;
                 map_set(known, name, strlen(name), im);
-                tflite_list(im, arena_printf(im->arena,
-                                             "operator " DIAG_OPERATOR(
-                                                     "%s") " (%" PRId64 " nodes) is not supported",
-                                             name, counts[i]));
+                refusals_add(&im->refusals,
+                             "operator " DIAG_OPERATOR("%s") " (%" PRId64
+                             " nodes) is not supported",
+                             name, counts[i]);
         }
-        return !im->unsupported_count;
+        return !im->refusals.count;
 }
 
 bool tflite_list_refused(struct tflite_import *im, const struct tflite_tensor *t)
 {
-        return tflite_list(im, arena_printf(im->arena, "tensor '%s' is %s, which is not supported",
-                                            t->safe, t->refused));
+        return refusals_add(&im->refusals, "tensor '%s' is %s, which is not supported", t->safe,
+                            t->refused);
 }
 
 bool tflite_tensor_numbers(struct tflite_import *im, const struct flat_span *numbers, int64_t least,
@@ -131,7 +131,7 @@ static bool operands_ready(struct tflite_import *im, const struct tflite_node *n
                         *ready = tflite_list_refused(im, t);
                 else if (!tflite_constant(im, t))
                         return false;
-                else if (!t->value && im->unsupported_count)
+                else if (!t->value && im->refusals.count)
                         *ready = false; /* A node that was listed would make it. */
                 else if (!t->value)
                         return tflite_invalid(im, "operand %d, '%s', is made by no node before it",
@@ -157,10 +157,10 @@ bool tflite_import_node(struct tflite_import *im, int number)
             !node_tensors(im, &o->intermediates, &n.intermediates, &n.intermediate_count) ||
             !read_options(im, o, &n) || !operands_ready(im, &n, &ready))
                 return false;
-        const int listed = im->unsupported_count, errors = im->diag->errors;
+        const int listed = im->refusals.count, errors = im->diag->errors;
         im->b.location = n.output_count ? n.outputs[0]->safe : n.row->name;
         const bool ok = !ready || tflite_import_row(im, &n);
         im->b.location = NULL;
         im->node = NULL;
-        return ok || im->unsupported_count > listed || (im->diag->errors == errors && listed);
+        return ok || im->refusals.count > listed || (im->diag->errors == errors && listed);
 }

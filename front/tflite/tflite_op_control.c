@@ -47,11 +47,10 @@ static bool bind_inputs(struct tflite_import *im, const struct given *g)
         }
         for (int i = 0; i < im->graph.tensor_count; i++)
                 if (im->graph.tensors[i].is_variable)
-                        return tflite_list(im, arena_printf(im->arena,
-                                                            "tensor '%s' is a variable of a "
-                                                            "subgraph that IF or WHILE calls, "
-                                                            "which is not supported",
-                                                            im->graph.tensors[i].safe));
+                        return refusals_add(&im->refusals,
+                                            "tensor '%s' is a variable of a subgraph that IF or "
+                                            "WHILE calls, which is not supported",
+                                            im->graph.tensors[i].safe);
         return true;
 }
 
@@ -64,7 +63,7 @@ static bool import_nodes(struct tflite_import *im, struct value **results, int c
         for (int i = 0; i < im->graph.operator_count; i++)
                 if (!tflite_import_node(im, i))
                         return false;
-        if (im->unsupported_count)
+        if (im->refusals.count)
                 return false;
         if (outputs->count != count)
                 return tflite_error(im, "a subgraph has %" PRId64 " outputs, want %d",
@@ -325,7 +324,7 @@ bool tflite_import_if(struct tflite_import *im, struct tflite_node *n)
         if (!op)
                 return false;
         const bool first = branch(im, op, 0, numbers[0], &g, &t);
-        if (!first && !im->unsupported_count)
+        if (!first && !im->refusals.count)
                 return false;
         if (!branch(im, op, 1, numbers[1], &g, &t) || !first)
                 return false;

@@ -55,10 +55,10 @@ static bool begin_state(struct tflite_import *im, struct tflite_variable *v)
         struct function *f = im->b.region->function;
         const char *name = v->name;
         if (im->signature_count > 1 && function_input(f, name) >= 0)
-                return tflite_list(im, arena_printf(im->arena,
-                                                    "variable '%s' has the name of an input of "
-                                                    "signature '%s', which is not supported",
-                                                    v->safe, im->signature->safe));
+                return refusals_add(&im->refusals,
+                                    "variable '%s' has the name of an input of signature '%s', "
+                                    "which is not supported",
+                                    v->safe, im->signature->safe);
         for (int i = 1; function_input(f, name) >= 0; i++)
                 name = arena_printf(im->m->arena, "%s#%d", v->name, i);
         struct value *kept = function_add_input(f, name, v->first->type);
@@ -160,5 +160,5 @@ bool tflite_import_call_once(struct tflite_import *im, struct tflite_node *n)
         im->initializing = 0;
         im->graph = outer;
         im->node = node;
-        return ok && !im->unsupported_count;
+        return ok && !im->refusals.count;
 }

@@ -48,22 +48,11 @@ bool tflite_invalid(struct tflite_import *im, const char *format, ...)
         return false;
 }
 
-bool tflite_list(struct tflite_import *im, const char *line)
-{
-        enum { LIST_MAX = 50 };
-        if (map_get(im->listed, line, strlen(line)))
-                return false;
-        map_set(im->listed, line, strlen(line), im);
-        if (im->unsupported_count++ < LIST_MAX)
-                diag_error(im->diag, EXIT_UNSUPPORTED, "%s", line);
-        return false;
-}
-
 bool tflite_unsupported(struct tflite_import *im, const char *format, ...)
 {
         va_list list;
         va_start(list, format);
         const char *text = arena_vprintf(im->arena, format, list);
         va_end(list);
-        return tflite_list(im, arena_printf(im->arena, "%s: %s", node_text(im), text));
+        return refusals_add(&im->refusals, "%s: %s", node_text(im), text);
 }

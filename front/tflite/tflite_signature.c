@@ -138,10 +138,10 @@ static bool name_side(struct tflite_import *im, const struct flat_span *maps,
                                             s->safe, what, safe);
                 const char **to = name_of(&im->graph.tensors[number], inputs);
                 if (*to)
-                        return tflite_list(im, arena_printf(im->arena,
-                                                            "signature '%s': %s '%s' has another "
-                                                            "name, too, which is not supported",
-                                                            s->safe, what, safe));
+                        return refusals_add(&im->refusals,
+                                            "signature '%s': %s '%s' has another name, too, which "
+                                            "is not supported",
+                                            s->safe, what, safe);
                 *to = name;
                 map_set(known, name, strlen(name), im);
         }

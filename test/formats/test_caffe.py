@@ -523,6 +523,16 @@ def test_all_that_is_not_supported_is_said_at_once(tmp_path):
     assert done.stderr.count("error") == 5, done.stderr
 
 
+def test_a_long_list_of_what_is_not_supported(tmp_path):
+    """fifty lines, and how many more there are"""
+    c = network()
+    for i in range(57):
+        c.layer(f"Strange{i}", ["prob"], f"top{i}")
+    done = dnncc.run([dnncc.DNNCC, c.save(tmp_path / "m"), "-o", tmp_path / "m.c"])
+    assert done.returncode == 4 and done.stderr.count("error") == 51, done.stderr
+    assert "Strange49 " in done.stderr and "Strange50 " not in done.stderr and "7 more like these are not supported" in done.stderr, done.stderr
+
+
 POWER = 'layer {{ name: "y" type: "Power" bottom: "x" top: "y" power_param {{ {} }} }}'
 HEAD = 'layer { name: "x" type: "Input" top: "x" input_param { shape { dim: 2 dim: 3 } } }\n'
 WRONG = {
