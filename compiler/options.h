@@ -9,6 +9,7 @@
 #include "base/diag.h"
 #include "base/memory.h"
 #include "compiler/option_reader.h"
+#include "front/import.h"
 #include "ir/element.h"
 #include "passes/calibrate/calibration.h"
 

@@ -131,13 +131,8 @@ bool train_parse(struct run *run)
                 return true;
         run->weights = run->weights ? run->weights : ARENA_NEW(run->arena, struct import_weights);
         run->weights->all = true;
-        static const enum import_training_nodes nodes[] = {
-                [TRAINING_MODE_MODEL] = TRAINING_STATED,
-                [TRAINING_MODE_ALL] = TRAINING_ALL,
-                [TRAINING_MODE_NONE] = TRAINING_NONE,
-        };
         run->training = ARENA_NEW(run->arena, struct import_training);
-        run->training->nodes = nodes[run->options.training_mode];
+        run->training->nodes = run->options.training_mode;
         return true;
 }
 
