@@ -46,12 +46,23 @@ bool onnx_in_training(const struct onnx_import *im, bool stated)
         return t && t->nodes != TRAINING_STATED ? t->nodes == TRAINING_ALL : stated;
 }
 
+struct value *onnx_select(struct onnx_import *im, struct value *condition, struct value *x,
+                          struct value *y)
+{
+        const enum element e = x ? value_element(x) : E_F32;
+        if (element_info[e].class != CLASS_OTHER || element_info[e].bytes != 1)
+                return compose_select(im->c, condition, x, y);
+        x = compose_as_bits(im->c, x, E_U8);
+        y = compose_as_bits(im->c, y, E_U8);
+        return compose_as_bits(im->c, compose_select(im->c, condition, x, y), e);
+}
+
 struct value *onnx_by_mode(struct onnx_import *im, struct import_mode m)
 {
         struct import_training *t = im->options->training;
         if (!t || !m.inferred || !m.trained)
                 return m.trained;
-        m.made = compose_select(im->c, t->on, m.trained, m.inferred);
+        m.made = onnx_select(im, t->on, m.trained, m.inferred);
         if (!m.made)
                 return NULL;
         ARENA_GROW(im->m->arena, t->modes, t->mode_count);

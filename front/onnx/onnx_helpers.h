@@ -41,6 +41,9 @@ static inline bool onnx_output(struct onnx_node *n, int i, struct value *v)
 struct import_weight *onnx_weight(const struct onnx_import *im, const struct value *v);
 /* Is a node that states a mode in training, as --training-mode has it? */
 bool onnx_in_training(const struct onnx_import *im, bool stated);
+/* Selects elements of any type: bits of floats of 8 bits, in which nothing computes. */
+struct value *onnx_select(struct onnx_import *im, struct value *condition, struct value *x,
+                          struct value *y);
 /* Returns what a node makes, m.trained in a step of training, else m.inferred, or NULL after an
  * error. Without --train that is m.trained. */
 struct value *onnx_by_mode(struct onnx_import *im, struct import_mode m);

@@ -218,7 +218,7 @@ bool onnx_import_dropout(struct onnx_import *im, struct onnx_node *n)
                 if (!trained(im, n, ratio, &y, &kept))
                         return false;
                 kept = compose_cast(im->c, kept, mask);
-                if (known && !is_coded(value_element(x))) {
+                if (known) {
                         y = onnx_by_mode(im, (struct import_mode){ .inferred = x, .trained = y });
                         kept = onnx_by_mode(
                                 im, (struct import_mode){ .inferred = all, .trained = kept });
@@ -226,15 +226,8 @@ bool onnx_import_dropout(struct onnx_import *im, struct onnx_node *n)
         }
         if (!known && y != x) {
                 struct value *mode = onnx_scalar(im, n, 2);
-                const enum element e = value_element(x);
-                kept = compose_select(im->c, mode, kept, all);
-                if (element_info[e].bytes == 1) {       /* Nothing computes in floats of 8 bits. */
-                        y = y ? compose_as_bits(im->c, y, E_U8) : NULL;
-                        y = compose_select(im->c, mode, y, compose_as_bits(im->c, x, E_U8));
-                        y = y ? compose_as_bits(im->c, y, e) : NULL;
-                } else {
-                        y = compose_select(im->c, mode, y, x);
-                }
+                kept = onnx_select(im, mode, kept, all);
+                y = onnx_select(im, mode, y, x);
         }
         if (onnx_wants(n, 1))
                 onnx_output(n, 1, kept);
