@@ -154,10 +154,9 @@ static bool read_string(struct scanner *s, struct text *string)
                                 return false;
                         text_add_bytes(string, &c, 1);
                 }
-                if (s->at++ == s->end) {
-                        s->at = s->end;
+                if (s->at == s->end)
                         return wrong(s, "a string has no end");
-                }
+                s->at++;
         }
         return true;
 }
