@@ -178,6 +178,7 @@ static void remark(const struct layout *l, const struct op *op, bool converted)
         const struct value *y = op->result_count == 1 ? op_result(op) : NULL,
                            *form = !converted ? NULL : rows_of(y) ? rows_of(y) : blocks_of(y);
         enum remark_reason why = !converted          ? l->why
+                                 : !form             ? REMARK_layout_reduced
                                  : form == rows_of(y) ? REMARK_layout_rows
                                  : is_last(l, y)      ? REMARK_layout_last
                                                       : REMARK_layout_blocks;

@@ -73,6 +73,7 @@ LAYOUT = {
     "rows": ("<64 x 64 x f32>", f'%0 = dot(%x, <64 x 64 x f32> 0.5) {DOT} : <64 x 64 x f32>    ; "a"'),
     "at_once": ("<1 x 16 x 8 x 8 x f32>", '%0 = convolve(%x, <4 x 16 x 2 x 2 x f32> 0.5) pads=[1, 1, 1, 1] input_dilations=[2, 2] '
                 ': <1 x 4 x 16 x 16 x f32>    ; "a"'),
+    "reduced": ("<1 x 16 x 8 x 8 x f32>", convolve("0", "x", 16, 16, "c") + '\n  %1 = reduce(%0, <3 x i64> [0, 2, 3]) : <16 x f32>    ; "a"'),
     "vectors": (*WIDE, "--target=generic"),
     "exact": (*WIDE, "--exact"),
     "empty": ("<0 x 16 x f32>", f'%0 = dot(%x, <16 x 4 x f32> 0.5) {DOT} : <0 x 4 x f32>    ; "a"'),
