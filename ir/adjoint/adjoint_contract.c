@@ -226,17 +226,14 @@ static struct value *convolve_by_w(struct builder *b, const struct op *op, struc
 
 /* Has each channel one output of its own, and few taps? As a convolution by d y with a group for
  * each channel, its gradient would use one lane of a vector. */
-static bool is_depthwise(const struct op *op)
+static bool has_own_outputs(const struct op *op)
 {
         enum { TAPS_MOST = 64 };
         const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        const struct window n = window_of(op);
-        bool one = n.groups > 1 && dim_is(x->dims[1], n.groups) && dim_is(w->dims[0], n.groups) &&
-                   (x->element == E_F32 || x->element == E_F64) &&
-                   type_elements(w) <= TAPS_MOST * n.groups;
-        for (int i = 0; i < n.spatial; i++)
-                one = one && n.gaps[i] == 1;
-        return one;
+        const int64_t groups = op_int(op, "groups");
+        return op_is_depthwise(op) && dim_is(w->dims[0], groups) &&
+               (x->element == E_F32 || x->element == E_F64) &&
+               type_elements(w) <= TAPS_MOST * groups && op_all_ones(op, "input_dilations");
 }
 
 /* Returns x with the pads of a convolution whose outputs are d y's. */
@@ -295,10 +292,11 @@ static struct value *depthwise_by_w(struct sweep *s, const struct op *op, struct
 static bool is_product(const struct op *op)
 {
         const struct window n = window_of(op);
-        bool one = n.groups == 1;
+        bool one = n.groups == 1 && op_all_ones(op, "strides") &&
+                   op_all_ones(op, "input_dilations");
         for (int i = 0; i < n.spatial; i++)
-                one = one && type_extent(op_operand(op, 1)->type, 2 + i) == 1 &&
-                      n.strides[i] == 1 && n.gaps[i] == 1 && !n.pads[i] && !n.pads[n.spatial + i];
+                one = one && type_extent(op_operand(op, 1)->type, 2 + i) == 1 && !n.pads[i] &&
+                      !n.pads[n.spatial + i];
         return one;
 }
 
@@ -343,7 +341,7 @@ bool adjoint_convolve(struct sweep *s, const struct op *op)
                 return true;
         return (!sweep_wants(s, x) || sweep_flow(s, x, convolve_by_x(s->b, op, d))) &&
                (!sweep_wants(s, w) ||
-                sweep_flow(s, w, is_depthwise(op) ? depthwise_by_w(s, op, d)
+                sweep_flow(s, w, has_own_outputs(op) ? depthwise_by_w(s, op, d)
                                  : is_product(op) ? product_by_w(s->b, op, d)
                                                   : convolve_by_w(s->b, op, d)));
 }

@@ -560,6 +560,12 @@ const int64_t *op_ints(const struct op *op, const char *name, int *count)
         return a->ints;
 }
 
+bool op_is_depthwise(const struct op *op)
+{
+        return op->code == OP_convolve && op_int(op, "groups") > 1 &&
+               dim_is(op_operand(op, 1)->type->dims[1], 1);
+}
+
 bool op_all_ones(const struct op *op, const char *name)
 {
         int count;

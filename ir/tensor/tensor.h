@@ -496,6 +496,8 @@ enum element op_accumulator(const struct op *op);
 const int64_t *op_ints(const struct op *op, const char *name, int *count);
 /* Do all strides, dilations .. of that name have the value 1? */
 bool op_all_ones(const struct op *op, const char *name);
+/* Is op a convolution of each channel by itself? A channel may have several outputs. */
+bool op_is_depthwise(const struct op *op);
 bool op_is_stack(const struct op *op);     /* Is op a concat whose operands' elements lie one
                                             * operand after the other? */
 void attr_set(struct attr *attrs, enum opcode code, const char *name, int64_t value);

@@ -536,9 +536,8 @@ bool layout_has_phases(const struct op *convolve)
 
 bool layout_is_depthwise(const struct op *convolve)
 {
-        const struct type *w = op_operand(convolve, 1)->type;
-        return op_int(convolve, "groups") > 1 && dim_is(w->dims[1], 1) &&
-               dim_is(w->dims[0], op_int(convolve, "groups"));
+        return op_is_depthwise(convolve) &&
+               dim_is(op_operand(convolve, 1)->type->dims[0], op_int(convolve, "groups"));
 }
 
 bool layout_is_direct(const struct op *convolve)

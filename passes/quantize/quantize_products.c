@@ -25,12 +25,6 @@ static int64_t extent_along(const struct type *t, const int64_t *dims, int count
         return extent;
 }
 
-static bool is_depthwise(const struct op *op)
-{
-        return op->code == OP_convolve && op_int(op, "groups") > 1 &&
-               dim_is(op_operand(op, 1)->type->dims[1], 1);
-}
-
 /* Returns why weights w stay as they are, whatever reads them; NULL: there is no reason. */
 static const char *obstacle_of_weights(const struct value *w, const struct products *q)
 {
@@ -66,7 +60,7 @@ static const char *obstacle_of_product(struct product *p, const struct products 
         if (why)
                 return why;
         p->inner = type_elements(w->type) / p->outputs;
-        if (is_depthwise(op))
+        if (op_is_depthwise(op))
                 return "it is depthwise, and has few weights";
         if (q->policy->dynamic && !block_weights_sum_fits(p->inner))
                 return "a sum of so many products may not fit into i32";

@@ -179,21 +179,15 @@ bool weights_widen(struct op *user, const struct stored_weights *s, struct pass_
 
 /* ---- which ---- */
 
-static bool is_depthwise(const struct op *op)
-{
-        return op->code == OP_convolve && op_int(op, "groups") > 1 &&
-               dim_is(op_operand(op, 1)->type->dims[1], 1);
-}
-
 /* Returns what keeps a reader of weights in f32, part of a sentence; NULL: nothing does.
  * op->number: --keep-float names it. */
 static const char *obstacle_of(const struct use *u)
 {
         const struct op *op = u->user;
-        return op->number          ? "--keep-float says so"
-               : is_depthwise(op)  ? "it is depthwise, and has few weights"
+        return op->number              ? "--keep-float says so"
+               : op_is_depthwise(op)   ? "it is depthwise, and has few weights"
                : op->code == OP_gather ? NULL
-               : u->index != 1     ? "its weights are multiplied from the left"
+               : u->index != 1         ? "its weights are multiplied from the left"
                : op_result(op)->type->element != E_F32 ? "what it makes is not of f32" : NULL;
 }
 

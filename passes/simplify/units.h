@@ -24,11 +24,11 @@
 struct member {
         struct value *v;
         int dim;
-        int64_t extent, first; /* Its indices have the numbers first .. first + extent - 1
+        int64_t extent, first;          /* Its indices have the numbers first .. first + extent - 1
                                          * among those of all members. */
         bool pinned;
-        int64_t kept; /* So many of its indices stay. */
-        struct value *fewer; /* The value without the others, once it is built. */
+        int64_t kept;                   /* So many of its indices stay. */
+        struct value *fewer;            /* The value without the others, once it is built. */
 };
 
 enum number_state { NUMBER_UNSET, NUMBER_KNOWN, NUMBER_VARIES };
@@ -36,21 +36,21 @@ enum number_state { NUMBER_UNSET, NUMBER_KNOWN, NUMBER_VARIES };
 struct units {
         struct arena *arena;
         struct module *m;
-        struct region *region; /* All operations that are followed are in this region. */
-        struct map *by_place; /* Members are found here (units_operand). */
-        struct map *noted; /* Operations that touch members are found here. */
+        struct region *region;          /* All operations that are followed are in this region. */
+        struct map *by_place;           /* Members are found here (units_operand). */
+        struct map *noted;              /* Operations that touch members are found here. */
         struct member **members;
         int member_count;
-        struct op **ops; /* Those operations are here, in program order. */
+        struct op **ops;                /* Those operations are here, in program order. */
         int op_count;
-        bool partial; /* An operation links some indices of a member alone. */
+        bool partial;                   /* An operation links some indices of a member alone. */
         bool failed;
-        int64_t total; /* All members have so many indices. */
-        int64_t *parent; /* [total]: the forest of classes. */
-        uint8_t *state; /* [total]: enum number_state. */
-        uint64_t *bits; /* [total]: the number that all elements at a KNOWN index
+        int64_t total;                  /* All members have so many indices. */
+        int64_t *parent;                /* [total]: the forest of classes. */
+        uint8_t *state;                 /* [total]: enum number_state. */
+        uint64_t *bits;                 /* [total]: the number that all elements at a KNOWN index
                                          * are, whatever the inputs are, as its bytes. */
-        bool *stays; /* [total], for roots of the forest: the class stays. */
+        bool *stays;                    /* [total], for roots of the forest: the class stays. */
 };
 
 /* ---- units_follow.c ---- */

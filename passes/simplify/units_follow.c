@@ -36,11 +36,7 @@ static bool is_contraction(const struct op *op)
 
 bool units_is_depthwise(const struct op *op)
 {
-        if (op->code != OP_convolve || !is_weights(op_operand(op, 1)))
-                return false;
-        const struct type *x = op_operand(op, 0)->type, *w = op_operand(op, 1)->type;
-        int64_t groups = op_int(op, "groups");
-        return groups > 1 && dim_is(x->dims[1], groups) && dim_is(w->dims[1], 1);
+        return op_is_depthwise(op) && is_weights(op_operand(op, 1));
 }
 
 int units_weights_dim(const struct op *op, bool made)
