@@ -208,6 +208,11 @@ def resnet18(n, x):
     return n.dense(n.mean(x), "last")
 
 
+def with_normalizations(shapes):
+    """and a normalization NAME.n behind each convolution"""
+    return shapes | {f"{name}.n": shape[:1] for name, shape in shapes.items() if len(shape) == 4}
+
+
 def resnet18_weights():
     shapes, before = {"first": (64, 3, 7, 7)}, 64
     for i in range(8):
@@ -216,7 +221,7 @@ def resnet18_weights():
         if width != before:
             shapes[f"c{i}"] = (width, before, 1, 1)
         before = width
-    return shapes | {"last": (1000, 512)}
+    return with_normalizations(shapes | {"last": (1000, 512)})
 
 
 # channels, how many blocks, their first stride, how many times the channels inside
@@ -241,7 +246,7 @@ def mobilenet2_weights():
         shapes |= {} if times == 1 else {f"a{i}": (inside, before, 1, 1)}
         shapes |= {f"b{i}": (inside, 1, 3, 3), f"c{i}": (width, inside, 1, 1)}
         before = width
-    return shapes | {"wide": (1280, 320, 1, 1), "last": (1000, 1280)}
+    return with_normalizations(shapes | {"wide": (1280, 320, 1, 1), "last": (1000, 1280)})
 
 
 def gpt(layers, heads, length):
@@ -266,21 +271,18 @@ def is_moment(name):
 
 
 def make_weights(shapes):
-    """Convolutions in front of a normalization (NAME.n of those that have moments) have no bias, nor have embeddings."""
+    """Embeddings have no bias, nor has what a normalization NAME.n stands behind; that of samples, of an image's channels, has moments."""
     rng, made = np.random.default_rng(1), {}
-    normalized = "first" in shapes and len(shapes) > 12
     for name, shape in shapes.items():
+        zeros = np.zeros(shape[0], np.float32)
         if name in ("tokens", "places"):
             made[name] = (0.02 * rng.normal(size=shape)).astype(np.float32)
         elif len(shape) == 1:
-            made |= {name: np.ones(shape, np.float32), name + ".bias": np.zeros(shape, np.float32)}
+            moments = {name + ".mean": zeros, name + ".variance": zeros + 1} if name.endswith(".n") else {}
+            made |= {name: zeros + 1, name + ".bias": zeros, **moments}
         else:
             made[name] = (rng.normal(size=shape) * np.sqrt(1 / np.prod(shape[1:]))).astype(np.float32)
-            if normalized and len(shape) == 4:
-                zeros, ones = np.zeros(shape[0], np.float32), np.ones(shape[0], np.float32)
-                made |= {name + ".n": ones, name + ".n.bias": zeros, name + ".n.mean": zeros, name + ".n.variance": ones}
-            else:
-                made[name + ".bias"] = np.zeros(shape[0], np.float32)
+            made |= {} if name + ".n" in shapes else {name + ".bias": zeros}
     return made
 
 
