@@ -127,7 +127,7 @@ def test_the_benchs_runner_agrees(tmp_path):
 
     def ours():                         # means: where the clock is coarse, single runs take nothing or a tick
         return 1 / number(bench("--bench=1", f"--cc=sh {tmp_path}/cc.sh", model=model).stdout, r"(\d+) runs in 1 s")
-    found = agree(lambda: {"mean": (ours(), np.mean(measure()))}, ["mean"], within=0.08)      # others on the machine are part of both means
+    found = agree(lambda: {"mean": (ours(), np.mean(measure()))}, ["mean"], most=80)
     print(f"\n--bench to the bench's runner, processor time: {found['mean']:.3f}")
 
 
