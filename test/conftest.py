@@ -62,17 +62,17 @@ def is_named(config):
 def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes seconds; not in the tier quick")
     config.addinivalue_line("markers", "long: takes minutes, or adds cases of a kind that others sample; in the tier all alone")
-    config.addinivalue_line("markers", "sample(n): one of n cases, and each value of each parameter once, in the tier check; all in the tier all")
+    config.addinivalue_line("markers", "sample(n, each=True): one of n cases, and each value of each parameter once but where each=False, in the tier check; all in the tier all")
 
 
 def name_of(item):
     return item.nodeid.partition("[")[0]
 
 
-def sampled(cases, n):
-    """Of the cases of a test one of n, the same ones each time. Where it has several parametrize marks there are at least so many that each
-    of their values occurs: every operator on some target, every target with some operator."""
-    parameters = [mark.args[0] for mark in cases[0].iter_markers("parametrize")]
+def sampled(cases, n, each=True):
+    """Of the cases of a test one of n, the same ones each time. each: where it has several parametrize marks there are at least so many that
+    each of their values occurs: every operator on some target, every target with some operator."""
+    parameters = [mark.args[0] for mark in cases[0].iter_markers("parametrize") if each]
     names = [p.split(",")[0].strip() if isinstance(p, str) else p[0] for p in parameters] if len(parameters) > 1 else []
     order = sorted(cases, key=lambda item: hashlib.sha256(item.nodeid.rpartition("/")[2].encode()).digest())
     seen, kept = set(), set()
@@ -94,7 +94,8 @@ def in_sample(items):
     for item in items:
         if item.get_closest_marker("sample") and not item.get_closest_marker("long"):
             groups[name_of(item)].append(item)
-    left = {item for cases in groups.values() for item in set(cases) - sampled(cases, cases[0].get_closest_marker("sample").args[0])}
+    marks = {name: cases[0].get_closest_marker("sample") for name, cases in groups.items()}
+    left = {item for name, cases in groups.items() for item in set(cases) - sampled(cases, *marks[name].args, **marks[name].kwargs)}
     return [item for item in items if item not in left]
 
 

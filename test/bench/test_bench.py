@@ -165,6 +165,7 @@ def test_processor_time_of_threads_that_wait():
     assert done.returncode == 2 and "--clock=processor wants --threads=1" in done.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options, columns", [([], 8), (["--cc"], 8)], ids=["dnncc", "cc"])
 def test_compile_time(tmp_path, model, options, columns):
     command = [sys.executable, HERE / "compile_bench.py", model, "--target=generic", "--runs=1", f"--write={tmp_path / 'c.md'}", *options]
@@ -175,6 +176,7 @@ def test_compile_time(tmp_path, model, options, columns):
     assert float(rows[0][4]) >= 0, rows
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("weights", ["incbin", "file"])
 def test_layers(tmp_path, model, weights):
     done = bench(tmp_path, model, "--layers", "--threads=1", f"--options=--weights={weights}")
@@ -325,6 +327,7 @@ REAL_TRAFFIC = "mnist_cnn,super_resolution,resnet8_fp32,resnet8_int8,dscnn_kws_i
 MADE_TRAFFIC = "squeezenet,recommender"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("models, row", [pytest.param(REAL_TRAFFIC, r"generic +0.09 MB \(1.00\), 1.6 MFLOP \(1.00\), 5 kernels", marks=real),
                                          (MADE_TRAFFIC, r"generic +24.69 MB \(0.68\), 698.3 MFLOP \(1.00\), \d+ kernels")], ids=["real", "made"])
 def test_traffic(tmp_path, models, row):
@@ -361,6 +364,7 @@ def test_instructions():
     assert len(kernels) > 1 and abs(sum(kernels) - total) < 1000 and min(kernels) > 0
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_state():
     """a step on state beside onnxruntime's: times, and results that are alike"""

@@ -24,6 +24,7 @@ def left(path, folder, *options):
     return sorted(re.findall(r"= convolve\(.*: (<[^>]*>)", (folder / "m.dnn").read_text())), report["flops"], report["constants"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("sums", [False, True], ids=["within blocks", "residual sums, too"])
 @pytest.mark.parametrize("name", ["mobilenet_v2", "resnet18"])
 def test_pruned(name, sums, tmp_path, monkeypatch):
@@ -35,6 +36,7 @@ def test_pruned(name, sums, tmp_path, monkeypatch):
     assert taken_out[1] < 0.6 * whole[1] and taken_out[2] < 0.7 * whole[2]
 
 
+@pytest.mark.long
 def test_pruned_outputs(tmp_path, monkeypatch):
     monkeypatch.setattr(pruned, "OUT", tmp_path)
     path, image = pruned.pruned(zoo.build("mobilenet_v2"), True)[0], list(zoo.inputs("mobilenet_v2", 1).values())

@@ -26,6 +26,7 @@ def test_table():
         assert (compiler, set(flags) - {"-ffreestanding"}) == of[target], target
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("target,compiler", CORES, ids=[target for target, _ in CORES])
 def test_commands(target, compiler, tmp_path):

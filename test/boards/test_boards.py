@@ -28,7 +28,7 @@ def on_board(model, board, options, target="generic"):
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("target", ["generic", "own"])
 @pytest.mark.parametrize("model", EXAMPLES)
 @pytest.mark.parametrize("board", WHOLE)
@@ -54,6 +54,7 @@ WITHIN = [("m4", "dscnn_kws_int8", 9216, 1.05), ("m4", "micro_kws_qdq", 12032, 1
           ("rv32", "resnet8_int8", 16384, 1.05), ("m55", "resnet8_int8", 16384, 1.05)]
 
 
+@pytest.mark.sample(10)
 @pytest.mark.slow
 @pytest.mark.parametrize("board,model,budget,times", WITHIN)
 def test_within(board, model, budget, times):
@@ -102,7 +103,7 @@ def test_targets():
     assert boards.target_of("mips", "generic") == "generic-be" and boards.target_of("m55", "generic") == "generic"
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(8, each=False)
 @pytest.mark.parametrize("model", ["digits", "dscnn_kws_int8", "micro_kws_qdq", "micro_kws_fp32", "resnet8_int8"])
 @pytest.mark.parametrize("board", ["m0", "m3", "m4", "m55", "rv32"])
 def test_objects(board, model):

@@ -66,6 +66,7 @@ def write_stream(path, layers=9):
     onnx.save(onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)]), path)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("weights", ["inline", "incbin", "file"])
 def test_constants_inside(weights, tmp_path):

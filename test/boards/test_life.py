@@ -91,6 +91,7 @@ int main(void)
 NULL_CODE, CONSTANTS, WRONG = -1, -21, -22
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [[], ["--no-descriptor", "--unchecked"], ["--region=fast=2K"]])
 @pytest.mark.parametrize("model", [DIGITS, DIGITS_INT8])
 def test_selftest(model, options, tmp_path):

@@ -29,7 +29,7 @@ def of_bytes(core):
 @pytest.mark.parametrize("core", CORES)
 @pytest.mark.parametrize("model,options", [("digits_int8", ()), ("digits", ("--exact",)), ("dscnn_kws_int8", ()), ("dscnn_kws_int8", ("--max-ram=9K",))],
                          ids=["digits_int8", "digits", "dscnn", "dscnn_stream"])
-@pytest.mark.sample(8)
+@pytest.mark.sample(16, each=False)
 def test_this_machine(model, options, core, tmp_path):
     """the bits of the interpreter, of bytes and, in the model's own order, of floats"""
     path = boards.model_path(model)
@@ -48,6 +48,7 @@ def test_this_machine(model, options, core, tmp_path):
             assert got.tobytes() == want.tobytes()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("board,core", [("m0", "cortex-m55"), ("m3", "cortex-m4"), ("m55", "cortex-m55"), ("rv32", "cortex-m33"), ("m4", "riscv32"), ("s390x", "cortex-m4"),
                                         ("mips", "cortex-m55")])

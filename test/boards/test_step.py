@@ -198,6 +198,7 @@ COMPARE = """int steps = 0, more = model_run({zero});
         return more;"""
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("work", [1, 200, 20000])
 @pytest.mark.parametrize("name", [*EXAMPLES, *MADE])
@@ -214,6 +215,7 @@ def test_same_bits_in_c(name, work, tmp_path):
     assert dnncc.run(["g++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fsyntax-only", f"-I{tmp_path}", tmp_path / "header.cpp"]).returncode == 0
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [("--unchecked",), ("--weights=file",), ("--region=fast=3K",), ("--no-alias",), ("--target=x86-64-v3",), ("--hook",), ("-O0",)], ids=str)
 def test_options(options, tmp_path):

@@ -148,7 +148,7 @@ def fault(base, title, folder, asked):
 
 
 @pytest.mark.parametrize("domain, op", sorted(newest()), ids=lambda v: v or "onnx")
-@pytest.mark.sample(12)
+@pytest.mark.sample(204)
 def test_schema(domain, op, tmp_path, request):
     """in the tier check the first base of a twelfth of the operators in its newest version; in the tier all several, in each version"""
     whole = request.config.getoption("--tier") == "all"

@@ -222,14 +222,14 @@ def check(op, bases, folder, tier):
 
 
 @pytest.mark.parametrize("op", sorted(variants.bases()))
-@pytest.mark.sample(6)
+@pytest.mark.sample(114)
 def test_variants(op, tmp_path, request):
     """in the tier check one variant of twelve of a sixth of the operators, in the tier all every one, and pairs"""
     check(op, variants.bases()[op], tmp_path, request.config.getoption("--tier"))
 
 
 @pytest.mark.parametrize("op", variants.CONTRIB_OPS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(40)
 def test_contrib_variants(op, tmp_path, request):
     """the same of com.microsoft's operators, from the cases of test/operators"""
     check(op, variants.contrib_bases()[op], tmp_path, request.config.getoption("--tier"))

@@ -36,6 +36,7 @@ def test_leaves(tmp_path):
         assert bench_cuda.compare_leaves(text, text[:first] + "41000000" + text[first + 8:])[0].startswith(f"{name}: ")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_programs_compile(tmp_path):
     """by nvcc; and what runs a model on a GPU runs one by the executor"""

@@ -81,7 +81,7 @@ MISTAKES = {
 
 
 @pytest.mark.parametrize("what", MISTAKES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_mistakes(what, tmp_path):
     shape = CASES[0][0]
     path = compile_scheduled(shape, "tile=64 panels=2 stages=4 bulk=1", tmp_path, target="cuda-sm_90")

@@ -44,6 +44,7 @@ def compile_open(test, folder, name, target, options):
 OPERATORS = test_extents.PASSING[::STRIDE]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("number", range(len(OPERATORS) // BATCH))
 def test_operators(number, tmp_path):
@@ -116,6 +117,7 @@ def dense(path, rows=("N",), inner=96, width=160):
     return lambda x: np.maximum(x @ constants["w"] + constants["b"], 0) @ constants["v"] + x
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target, precision", [("cuda-sm_80", ""), ("cuda-sm_90", "f16"), ("cuda-sm_90a", "bf16")])
 @pytest.mark.parametrize("rows", [["N"], [1, "N"]], ids=str)
 def test_products(rows, target, precision, tmp_path):

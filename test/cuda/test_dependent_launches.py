@@ -139,6 +139,7 @@ def launches(text):
     return [(int(blocks), int(shared), 1) for blocks, shared in found] + [tuple(map(int, row)) for row in clusters]
 
 
+@pytest.mark.long
 def test_blocks_do_not_crowd(tmp_path):
     """blocks of much memory ask for so much that no more of them fit on a multiprocessor than there have to be"""
     room, own, of_clusters, much = 228 << 10, 132, 120, 16 << 10

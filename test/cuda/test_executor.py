@@ -75,6 +75,7 @@ def product(folder, name, flags=()):
     return dnncc.run([program])
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name, flags", [("gemm", ()), ("gemm", ("-DHOPPER",)), ("conv", ())])
 def test_products(name, flags, tmp_path):

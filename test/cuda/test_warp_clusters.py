@@ -150,6 +150,7 @@ def launch_count(path):
     return len(re.findall(r"\blaunch\w*\(\(const void \*\)", path.read_text()))
 
 
+@pytest.mark.long
 def test_norms(tmp_path, some):
     """the bits of a norm with a launch of its own in all executions, and no race"""
     paths, given = [], {}
@@ -206,7 +207,7 @@ NORM_MISTAKES = {
 
 
 @pytest.mark.parametrize("what", NORM_MISTAKES)
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_norm_mistakes(what, tmp_path):
     path, right = (norm_scheduled(*NORMS[0], tmp_path, name) for name in ("model", "right"))
     assert re.search(r"\bkept\d*\[[^;]*;\s*\}\s*__syncwarp\(\);", path.read_text())         # the row's memory is the next row's
@@ -231,7 +232,7 @@ def test_nvcc(architecture, tmp_path, some):
 
 
 @pytest.mark.parametrize("name, most", [("resnet50", 56), ("mobilenet_v2", 54), ("bert_base", 75), ("gpt_step", 62)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_launches(name, most, tmp_path):
     """of a network in f16 (docs/measurements/gpu.md)"""
     path = cuda.compile_model(zoo.build(name), tmp_path, ["--precision=f16", "--weights=file", "--profile"], target="cuda-sm_90")

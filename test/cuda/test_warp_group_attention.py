@@ -121,6 +121,7 @@ def test_schedules_that_cannot_be(tmp_path):
         assert "_warp_group_of_sums_" not in path.read_text(), words
 
 
+@pytest.mark.long
 def test_nvcc(tmp_path):
     """no warning (of units that wait for each other, too), nothing spilled, registers for a block of 8 warps; the instructions, one barrier an iteration"""
     if not cuda.nvcc() or "sm_90a" not in cuda.known_to(cuda.nvcc()):

@@ -111,6 +111,7 @@ def test_mistakes(what, tmp_path):
     assert isinstance(got, cuda.Found) or not np.array_equal(got[0], products.want(shape, x)), what
 
 
+@pytest.mark.long
 def test_nvcc(tmp_path):
     """nothing spilled, no more registers than counted, products not serialized (a warning), the instructions that the schedule claims"""
     if not cuda.nvcc() or "sm_90a" not in cuda.known_to(cuda.nvcc()):

@@ -164,6 +164,7 @@ func @main(%x "x": <1 x 1 x 200 x 96 x f16>, %w "w": <3 x 1 x 1 x 12 x 8 x 64 x 
 """
 
 
+@pytest.mark.long
 def test_wide(tmp_path):
     """panels of 64 outputs, for warps of 64 x 64; layout makes them of 32. Nothing spills"""
     paths, x, w = [], whole((200, 96), 3), whole((184, 96), 4)

@@ -62,6 +62,7 @@ def test_mistakes(what, tmp_path):
     assert isinstance(got, cuda.Found) or not np.array_equal(got[0], want(shape, x)), what
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("precision", NAMES)
 def test_nvcc(precision, tmp_path):
     """nothing spilled; weights are loaded 16 bytes at a time"""

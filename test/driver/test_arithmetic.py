@@ -83,7 +83,7 @@ CONTROLS = {
 
 @pytest.mark.parametrize("threads", ["", "--threads=2"], ids=["one", "two"])
 @pytest.mark.parametrize("machine, cc", [("x86-64", cc) for cc in COMPILERS] + [("aarch64", None), ("armv7-neon", None)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 def test_denormals_are_flushed_and_the_state_restored(threads, machine, cc, tmp_path):
     """x * 1 of a denormal number is 0 while the model runs, and itself after it, however run returns and on every thread"""
     processor.require(machine)

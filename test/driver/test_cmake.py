@@ -265,6 +265,7 @@ int main()
 """
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target, architecture", [("cuda-sm_80", "80"), ("cuda-sm_90a", "90a")])
 def test_cuda(tmp_path, prefix, target, architecture):
     """CUDA C, for the architecture of the target"""

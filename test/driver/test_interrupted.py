@@ -134,6 +134,7 @@ def injected(folder, trace, call, number):
     return done, "(INJECTED)" in trace.read_text()
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("call", CALLS)
 def test_each_failing_call(call, tmp_path):
     """of the system: an error that is said, and no output; or the right ones, where nothing was lost"""

@@ -271,6 +271,7 @@ return found;
 """
 
 
+@pytest.mark.sample(3)
 @browser
 @pytest.mark.slow
 @pytest.mark.parametrize("shade", ["light", "dark"])

@@ -49,6 +49,7 @@ def on_terminal(columns, *arguments, **variables):
     return process.returncode, sent.decode().replace("\r\n", "\n")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("columns", [100, 24])
 def test_line_on_a_terminal(columns):
     """written anew in place, no wider than the terminal, gone at the end"""

@@ -342,6 +342,7 @@ def points(way):
         x, y = ends[4:]
 
 
+@pytest.mark.sample(2)
 @browser
 @pytest.mark.parametrize("levels", [4, 24])
 def test_edges_pass_beside_boxes(tmp_path, levels):
@@ -406,6 +407,7 @@ BEFORE = """func @main(%x: <4 x f32>) -> ("y") {
 """
 
 
+@pytest.mark.sample(2)
 @browser
 @pytest.mark.parametrize("after, gone, new", [
     (BEFORE, [], []),

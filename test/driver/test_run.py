@@ -26,6 +26,7 @@ def refused(folder, code, *words, options=()):
     assert sorted(folder.iterdir()) == before
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("options", [(), ("--cc=cc -O1",), ("--target=native", "--threads=2"), ("--target=generic,x86-64", "--cc=cc -O1")], ids=str)
 def test_results_are_those_of_the_c(options, tmp_path):
     x = np.random.default_rng(0).random((1, 1, 8, 8), np.float32)

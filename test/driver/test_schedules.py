@@ -87,6 +87,7 @@ def test_tuning_writes_a_file_that_is_read(tmp_path):
     assert done.returncode == 0 and str(book) in (tmp_path / "m.d").read_text()
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_tuning_reads_weights_from_their_file(tmp_path):
     weights = np.random.default_rng(1).standard_normal((64, 64, 3, 3)).astype(np.float32)

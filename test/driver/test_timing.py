@@ -120,6 +120,7 @@ def test_threads_need_no_library(tmp_path):
     assert done.returncode == 0 and (tmp_path / "book").exists(), done.stderr
 
 
+@pytest.mark.long
 def test_the_benchs_runner_agrees(tmp_path):
     model = convolutions(tmp_path)
     (tmp_path / "cc.sh").write_text(PROCESSOR)
@@ -265,6 +266,7 @@ def test_inputs_that_choose(tmp_path):
         assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.sample(3)
 @pytest.mark.skipif(not shutil.which("qemu-aarch64") or not shutil.which("aarch64-linux-gnu-gcc"), reason="no emulator of aarch64")
 @pytest.mark.parametrize("option", ["bench", "test", "tune", "calibrate"])
 def test_another_machine(option, tmp_path):
@@ -290,7 +292,7 @@ def test_another_machine(option, tmp_path):
     ("false", "'false' (--runner) failed, exit code 1"), ("nosuchcommand", "'nosuchcommand' (--runner) failed, exit code 127"),
     ("sleep 9;", "'sleep 9;' (--runner) took more than 1 s and was ended; --limit run_seconds=N allows more"),
     ("true", "--runner")], ids=["fails", "is none", "hangs", "is silent"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_command_that_fails(option, command, said, tmp_path):
     (tmp_path / "set").mkdir()
     (tmp_path / "set" / "input_0.pb").write_bytes(onnx.numpy_helper.from_array(np.zeros((1, 1, 8, 8), np.float32)).SerializeToString())

@@ -85,7 +85,7 @@ def run_code(program, *before):
 # ---- the same results ----
 
 @pytest.mark.parametrize("options", [[], ["-O0"], ["--unchecked"], ["--target=x86-64-v3"]], ids=" ".join)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_same_bits(network, model, tmp_path, options):
     if "--target=x86-64-v3" in options:
         processor.require("x86-64-v3")
@@ -216,6 +216,7 @@ def others(network, tmp_path, weights):
         yield b""
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("cc", COMPILERS)
 def test_incbin_of_another_build(network, model, tmp_path, cc):
     for data in others(network, tmp_path, "incbin"):
@@ -290,6 +291,7 @@ def test_runtime(network, model, tmp_path):
 
 # ---- objects ----
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("weights", ["inline", "incbin"])
 @pytest.mark.skipif(platform.machine() != "x86_64", reason="needs a target with vectors")
 def test_alignment(model, tmp_path, weights):

@@ -35,6 +35,7 @@ def embed(folder, target, cc, *flags):
     return folder / "embed"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target, cc, qemu", MACHINES)
 def test_embed(target, cc, qemu, tmp_path):
     need(cc, qemu)
@@ -57,6 +58,7 @@ def board(tmp_path, monkeypatch):
     return f"--runner={tmp_path}/bin/on-board"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("option", ["bench", "test", "tune"])
 def test_over_ssh(option, board, tmp_path):
     array = np.random.default_rng(1).uniform(0, 1, (1, 1, 8, 8)).astype(np.float32)

@@ -24,6 +24,7 @@ def make(*arguments):
     return dnncc.run(["make", "-s", "-C", PAGE.parent, f"DNNCC={dnncc.DNNCC}", *arguments], timeout=600)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", KINDS)
 def test_code(kind, tmp_path):
     """the C of the page's commands: workspace as the table has it, and without floats but at its ends"""
@@ -36,6 +37,7 @@ def test_code(kind, tmp_path):
     assert len(kernels) == KINDS[kind] and (len(floats) == 5 if kind == "f32" else set(floats) <= {kernels[i][0] for i in (0, -2, -1)}), floats
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("kind", KINDS)
 def test_firmware(kind, tmp_path):
     if not shutil.which(CC):
@@ -52,6 +54,7 @@ def test_firmware(kind, tmp_path):
     assert done.returncode == 0 and f"{rows()[kind][0]} of 60 digits are right" in done.stdout + done.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("cpu", ["cortex-m3", "cortex-m4"])
 def test_cmake(cpu, tmp_path):

@@ -31,6 +31,7 @@ def middle(picture, side):
     return gallery.resized(np.ascontiguousarray(picture[top:top + least, left:left + least]), side, side)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
 def test_photo(tmp_path, sanitize):
     program, network = build("photo", "resnet8_fp32", sanitize), gallery.session("resnet8_fp32")
@@ -291,6 +292,7 @@ def agree(got, want, least):
                 assert any(o[5] == box[5] and abs(o[4] - box[4]) < 0.02 and all(abs(o[k] - box[k]) <= 1 for k in range(4)) for o in others), (box, others)
 
 
+@pytest.mark.sample(4, each=False)
 @pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
 @pytest.mark.parametrize("name", DETECTORS)
 def test_detector(tmp_path, name, sanitize):
@@ -364,6 +366,7 @@ def enlarged(network, picture):
     return np.clip(np.floor(large + 255 * (known - brightness(large))[:, :, None] + 0.5), 0, 255)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
 def test_sharper(tmp_path, sanitize):
     program, network = build("sharper", "super_resolution", sanitize), gallery.session("super_resolution")
@@ -419,6 +422,7 @@ def regions(p):
     return found
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
 def test_text(tmp_path, sanitize):
     program, network, counts = build("text", "ppocr_det_en", sanitize), gallery.session("ppocr_det_en"), {}

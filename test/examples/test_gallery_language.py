@@ -40,6 +40,7 @@ def likeliest(count):
     return tokens
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("sanitize", [False, True], ids=["plain", "sanitized"])
 def test_story(tmp_path, sanitize):
     """token for token what onnxruntime says is the likeliest"""
@@ -174,6 +175,7 @@ HEAD = "tokens 3\nbegin 1\nend 2\nspace 0\n"
 THREE = "0 normal a\n1 control b\n2 whole c\n"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("content", [
     "tokens 4" + HEAD[8:] + THREE, "tokens 3\n", HEAD, HEAD + THREE[:-1], HEAD + "0 normal\n" * 3, HEAD.replace("end 2", "end 3") + THREE, HEAD.replace("begin 1", "begin 2147483647") + THREE,
     HEAD.replace("begin", "first") + THREE, HEAD + THREE.replace("\n", "\0")])

@@ -343,6 +343,7 @@ def data_set(folder, rng, above):
     return folder
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [[], ["-O0"], ["--cc=cc -O1"], ["--threads=2", "--cc=cc -O1"], ["--goal=memory"], ["--exact", "--target=x86-64-v3"],
                                      ["--target=generic,x86-64-v3", "--cc=cc -O1"], ["--target=aarch64"], ["--flush-denormals", "--target=x86-64"]])
 def test_test(options, tmp_path):
@@ -386,6 +387,7 @@ def test_not_yet(option, words, tmp_path):
 
 # ---- networks ----
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(len(TARGETS)))
 def test_detector(seed, tmp_path):
@@ -443,7 +445,7 @@ class Chain:
         return saved(path, self.nodes, {"x": (F32, [rows, 6])}, {**outputs, x: (F32, None)}, self.constants)
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("seed", range(80))
 def test_random(seed, tmp_path):
     rng = np.random.default_rng(seed)

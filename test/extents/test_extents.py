@@ -172,7 +172,7 @@ def given(rng, n, m):
 BOUND = 70
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("seed", range(60))
 def test_random(seed, tmp_path):
     """with --exact the bits of the code for these lengths alone; else its numbers"""
@@ -247,6 +247,7 @@ def layers(path):
     return weights
 
 
+@pytest.mark.sample(8, each=False)
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("words", [None, "columns=5 vectors=2 strip=2", "columns=4 vectors=2", "columns=3 vectors=1 unroll=2 row_tasks=2 panel_tasks=2"])
@@ -296,6 +297,7 @@ def test_rows_fuse(least, kernels, tmp_path):
         np.testing.assert_allclose(dnncc.run_host(program, [x])[0], want, rtol=1e-5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4-vnni", "generic"])
 def test_bytes(target, tmp_path):
@@ -390,7 +392,7 @@ class Heads:
         return (shares @ heads["v"]).transpose(1, 0, 2).reshape(1, -1, 80) @ self.weights["o"]
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(12, each=False)
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("form", Heads.FORMS)
@@ -534,6 +536,7 @@ def test_check(tmp_path):
 
 # ---- networks ----
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name, dims", [("magika_v3", "unk__214=1..8"), ("super_resolution", "batch_size=1..4"), ("stories260k_prefill", "seq=1..256")])
 @pytest.mark.slow
 def test_network(name, dims, tmp_path):

@@ -64,6 +64,7 @@ def compiled(folder, *options):
     return dnncc.build_host(folder, SANITIZED)
 
 
+@pytest.mark.sample(10, each=False)
 @pytest.mark.parametrize("options", [(), ("-O0",), ("--target=x86-64-v3",), ("--target=x86-64-v4", "--exact")], ids=lambda o: " ".join(o) or "plain")
 @pytest.mark.parametrize("steps", ["1", "1..8"])
 @pytest.mark.parametrize("attributes", [{"do_rotary": 1}, {}, {"do_rotary": 1, "local_window_size": 6}, {"do_rotary": 1, "rotary_interleaved": 1, "softcap": 3.0}], ids=str)
@@ -158,6 +159,7 @@ def same_rows(got, want, held, steps):
             np.testing.assert_allclose(cache[b, :, :before + steps], right[b, :, :before + steps], 1e-4, 1e-5)
 
 
+@pytest.mark.sample(9, each=False)
 @pytest.mark.parametrize("options", [(), ("--target=x86-64-v3",), ("--target=x86-64-v4", "--exact")], ids=lambda o: " ".join(o) or "plain")
 @pytest.mark.parametrize("attributes", [{"do_rotary": 1}, {}, {"do_rotary": 1, "local_window_size": 6}], ids=str)
 def test_several_sequences(attributes, options, tmp_path):

@@ -65,7 +65,7 @@ KINDS = [("Attention", {"unidirectional": 1}), ("Attention", {"unidirectional": 
 
 @pytest.mark.parametrize("options", [(), ("-O0",), ("--target=x86-64-v3",), ("--target=x86-64-v4", "--exact")], ids=lambda o: " ".join(o) or "plain")
 @pytest.mark.parametrize("op, form", KINDS, ids=str)
-@pytest.mark.sample(3)
+@pytest.mark.sample(15)
 def test_a_past_that_grows(op, form, options, tmp_path):
     session, given = save(tmp_path / "m.onnx", op, **form)
     program, rng = compiled(tmp_path, *DIMS, "--dim=N=1..8", *options), np.random.default_rng(1)
@@ -124,6 +124,7 @@ def decoder(path, mask):
     return onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
 
 
+@pytest.mark.sample(6, each=False)
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
 @pytest.mark.parametrize("mask", ["finite", "infinite", "window"])

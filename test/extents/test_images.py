@@ -140,7 +140,7 @@ WAYS = [("generic",), ("x86-64-v3",), ("x86-64-v3", "--threads=3"), ("x86-64-v4"
         ("generic", "--exact"), ("x86-64-v3", "--goal=memory")]
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(20, each=False)
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
 @pytest.mark.parametrize("form", Images.FORMS)
 def test_images(form, way, tmp_path):

@@ -31,7 +31,7 @@ def test_operator(test, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.sample(4)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("seed", range(20))
 def test_random(seed, tmp_path):
     """two dimensions with likely extents give, at each combination of these and beside them, the bits of the code for all"""

@@ -154,7 +154,7 @@ def compare(network, form, way, folder, extents, alone):
             np.testing.assert_array_equal(got, one)
 
 
-@pytest.mark.sample(14)
+@pytest.mark.sample(26, each=False)
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
 @pytest.mark.parametrize("form", Positions.FORMS)
 def test_positions(form, way, tmp_path):

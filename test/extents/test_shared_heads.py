@@ -36,7 +36,7 @@ def save(path, mask, causal, batch, rank):
 @pytest.mark.parametrize("batch, rank", [(1, 4), (2, 3)])
 @pytest.mark.parametrize("causal", [0, 1])
 @pytest.mark.parametrize("mask", MASKS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(32, each=False)
 def test_heads_that_share_keys(mask, causal, batch, rank, options, tmp_path):
     if not processor.has(next((o.split("=")[1] for o in options if o.startswith("--target=")), "generic")):
         pytest.skip("this processor cannot run it")

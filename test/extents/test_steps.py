@@ -61,6 +61,7 @@ class Steps:
 FORMS = [("LSTM",), ("LSTM", "reverse"), ("LSTM", "bidirectional", True), ("GRU", "bidirectional"), ("GRU", "forward", True, 1), ("RNN", "reverse", True), ("RNN",)]
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("options", [(), ("-O0",), ("--target=x86-64-v3",), ("--exact", "--target=x86-64-v4")], ids=lambda o: " ".join(o) or "plain")
 @pytest.mark.parametrize("form", FORMS, ids=str)
 def test_recurrent(form, options, tmp_path):
@@ -98,7 +99,7 @@ class Sequences(Steps):
         return given | ({"lengths": rng.integers(1, steps + 1, n).astype(np.int32)} if self.lengths else {})
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(21, each=False)
 @pytest.mark.parametrize("options", [("--target=generic",), ("--target=x86-64-v3",), ("--target=x86-64-v4", "--exact")], ids=lambda o: " ".join(o))
 @pytest.mark.parametrize("steps", [2, 7, "T"])
 @pytest.mark.parametrize("form", FORMS, ids=str)

@@ -49,7 +49,7 @@ def check(network, path, tolerance, target="native", **more):
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 @pytest.mark.parametrize("kind", ["F32", "Q4_K,F16"])
-@pytest.mark.sample(6)
+@pytest.mark.sample(12, each=False)
 def test_architectures(architecture, kind, tmp_path):
     """each one's rotary embeddings, norms, biases, windows, activations; entries, bounds and state by themselves"""
     network = w.Model(architecture, kind, layers=7 if architecture == "gemma3" else 2, base=1e6 if architecture == "gemma3" else 10000.0)
@@ -59,7 +59,7 @@ def test_architectures(architecture, kind, tmp_path):
 
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", "x86-64-v4", "native"])
 @pytest.mark.parametrize("kind", FLOATS + BLOCKS)
-@pytest.mark.sample(11)
+@pytest.mark.sample(44, each=False)
 def test_types(kind, target, tmp_path):
     """--exact: weights are what gguf's own dequantize says"""
     if target.startswith("x86"):
@@ -70,7 +70,7 @@ def test_types(kind, target, tmp_path):
 
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", "x86-64-v4", "native"])
 @pytest.mark.parametrize("kind", BLOCKS)
-@pytest.mark.sample(8)
+@pytest.mark.sample(32, each=False)
 def test_rounded(kind, target, tmp_path):
     """without --exact, what is multiplied by blocks is rounded to 8 bits, as llama.cpp does"""
     if target.startswith("x86"):
@@ -95,7 +95,7 @@ def test_large_scales(tmp_path):
 
 @pytest.mark.parametrize("kind,most", [("Q4_0", 1), ("Q8_0", 1), ("Q4_1", 1.1), ("Q5_0", 1.1), ("Q5_1", 1.17), ("Q4_K", 1.03), ("Q5_K", 1.12), ("Q6_K", 1.02)])
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4-vnni"])
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_memory(kind, most, target, tmp_path):
     """weights of products take as much as in the file, but for what formats.md says"""
     model = w.Model("llama", kind, width=512, heads=8, groups=8, tokens=512, context=16)
@@ -108,7 +108,7 @@ def test_memory(kind, most, target, tmp_path):
 
 
 @pytest.mark.parametrize("more", [{"tied": True}, {"freqs": True}, {"factor": 4.0}, {"biases": True}, {"groups": 1}, {"groups": 4}, {"base": 5e5}])
-@pytest.mark.sample(3)
+@pytest.mark.sample(9)
 def test_forms(more, tmp_path):
     """one table at both ends, divisors of angles, scaled positions, biases, groups"""
     network = w.Model("llama", "F32", **more).save(tmp_path / "m.gguf", alignment=64)

@@ -121,6 +121,7 @@ def cost(path, target):
     return json.loads(done.stdout)["cycles"]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("target", MOST)
 @pytest.mark.parametrize("name", TWINS)
 def test_no_slower_than_onnx(name, target):
@@ -445,6 +446,7 @@ def ended(path, content):
     return done
 
 
+@pytest.mark.sample(3)
 @pytest.mark.slow
 @pytest.mark.parametrize("name,content", list(small_files()), ids=lambda v: v if isinstance(v, str) else "")
 def test_truncated(name, content, tmp_path):

@@ -224,6 +224,7 @@ WRONG = {
 }
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong_calls(name, tmp_path):
     content, code, text = WRONG[name]

@@ -55,7 +55,7 @@ KINDS = [[], ["gate"], ["peephole"], ["gate", "peephole"], ["projection"], ["gat
          ["gate", "peephole", "projection", "bias", "bound", "norm"], ["peephole", "projection", "bound"]]
 
 
-@pytest.mark.sample(12)
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("steps", [1, 3, 9])
 @pytest.mark.parametrize("parts", KINDS, ids="-".join)
 def test_goes_on(parts, steps, tmp_path):

@@ -139,6 +139,7 @@ def test_external(tmp_path):
     check(tmp_path, lines, (3,), {"x": floats(3), "w": floats(3, 1)}, ["x", "w"])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("block", range(4))
 def test_random_loops(tmp_path, block):
     """the programs of test_loops.py, of smooth operations in f64"""

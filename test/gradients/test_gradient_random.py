@@ -67,6 +67,7 @@ def test_compiled(tmp_path, seed):
         assert np.array_equal(a, b, equal_nan=True), (seed, text)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("first", range(7000, 7080, 10))
 def test_against_differences(tmp_path, first):
     """a program that is smooth at one of a few points"""

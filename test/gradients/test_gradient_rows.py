@@ -35,6 +35,7 @@ def test_rows_without_partials_are_of_bits():
     assert sorted(n for n, _, partials in ROWS if partials == "NULL") == ["and", "not", "or", "random_bits", "shl", "shr", "xor"]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name, arity, partials", [r for r in ROWS if r[2] != "NULL"], ids=[r[0] for r in ROWS if r[2] != "NULL"])
 def test_element_wise(tmp_path, name, arity, partials):
     assert len(re.findall(r'"[^"]*"', partials)) == int(arity)
@@ -166,6 +167,7 @@ def test_each_row_has_a_case():
     assert differentiable == set(CASES) | ELSEWHERE
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name", CASES)
 def test_others(tmp_path, name):
     for text, shape, inputs, by in CASES[name]:

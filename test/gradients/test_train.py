@@ -149,6 +149,7 @@ def trained(folder, options, rate="", flags=("-O1",), labels=LABELS, model=save)
     return out[:STEPS], out[STEPS:].reshape(6, 3)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", OPTIMIZERS)
 def test_optimizers(tmp_path, name):
     losses, logits = trained(tmp_path, [f"--train={name},lr={RATE}", "--loss=loss"], flags=dnncc.SANITIZE)

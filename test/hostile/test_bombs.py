@@ -14,7 +14,7 @@ from hostile import F, clean, node, put, refused, value  # noqa: E402
 SECONDS, MEGABYTES = 10, 1000
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(24)
 @pytest.mark.parametrize("name", bombs.BOMBS)
 def test_bomb(tmp_path, name):
     done = bombs.compile_bomb(name, tmp_path, seconds=60 if hostile.SANITIZED else SECONDS)

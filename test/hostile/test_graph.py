@@ -154,6 +154,7 @@ def chain(count, op="Identity", name="{}"):
             field(12, untyped(name.format(count)).SerializeToString()))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("op", ["Identity", "Relu", "Softsign", "Sin"])
 def test_24_chain(tmp_path, op):
     """The IR of 100,000 operations is larger than 4 times their 2 MB of file: twice the catalogue's memory"""
@@ -171,6 +172,7 @@ def test_24_limit(tmp_path):
     answered(tmp_path, wrap(chain(1_000_000)), slack=4)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("op", ["Concat", "Sum", "Max"])
 def test_25_many_inputs(tmp_path, op):
     attributes = {"axis": 0} if op == "Concat" else {}

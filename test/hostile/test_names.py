@@ -82,6 +82,7 @@ def want(names, given):
     return outputs
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("row", EVIL)
 def test_names_everywhere(tmp_path, plain, row):
     names = EVIL[row]
@@ -135,6 +136,7 @@ int main(void)
     return np.frombuffer(done.stdout, np.float32).reshape(-1, 2, 3)
 
 
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("row", EVIL)
 def test_names_in_messages(tmp_path, row):
     """Every place of a message: names are escaped and short, one line per error (run() checks the characters)"""

@@ -61,6 +61,7 @@ def test_the_same_as_the_parser(tmp_path, name):
     assert ir(tmp_path, ("# a comment\n " + text).encode())[1] == got
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", TEXTS)
 def test_ends(tmp_path, name):
     """a text that ends early is an error with a line"""

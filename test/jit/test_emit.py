@@ -107,7 +107,7 @@ def model_inputs(name):
 
 @pytest.mark.parametrize("target", HERE)
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.sample(6)
+@pytest.mark.sample(12)
 def test_this_processor(name, target, tmp_path):
     if not processor.has(target):
         pytest.skip(f"this processor lacks what {target} has")
@@ -118,7 +118,7 @@ def test_this_processor(name, target, tmp_path):
 
 @pytest.mark.parametrize("target", ELSEWHERE)
 @pytest.mark.parametrize("name", SMALL)
-@pytest.mark.sample(8)
+@pytest.mark.sample(16)
 def test_other_processors(name, target, tmp_path):
     model, inputs = model_inputs(name)
     if target in TILED and name in QUANTIZED:           # their products are of tiles, for which LLVM is told nothing yet
@@ -201,7 +201,7 @@ def contract(folder, objects, options, emulator, entries):
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "generic", "aarch64", "armv7-neon", "riscv64"])
 @pytest.mark.parametrize("name", CONTRACTS)
-@pytest.mark.sample(12)
+@pytest.mark.sample(10, each=False)
 def test_contract(name, target, tmp_path):
     """descriptor, results, state and codes are those of the C, and so are the header and the weights but for the line that says the options"""
     make, options = CONTRACTS[name]
@@ -243,6 +243,7 @@ def test_the_same_bytes(target, what, tmp_path):
     assert files[0] == files[1] and len(files[0]) == 2
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["generic", "x86-64-v4-vnni", "aarch64-dotprod", "armv7-neon", "cortex-m4", "cortex-m55", "riscv32", "riscv64"])
 def test_tools_accept_it(target, tmp_path):
     """opt verifies the text and the bitcode, llc makes code of either, and an assembler takes what is written for one"""

@@ -71,7 +71,7 @@ def runs_here(target):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("model", SMALL)
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_models(model, target, tmp_path):
     if not (MODELS / model).exists() or not runs_here(target):
         pytest.skip(f"no {model} here, or no {target}")
@@ -80,7 +80,7 @@ def test_models(model, target, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("model", SMALL)
-@pytest.mark.sample(4)
+@pytest.mark.sample(12, each=False)
 def test_threads(model, target, tmp_path):
     """parallel loops are the runtime's, and give the bits of one thread"""
     if not (MODELS / model).exists() or not runs_here(target):

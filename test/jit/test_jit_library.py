@@ -110,6 +110,7 @@ def test_loads_leave_nothing_behind(program):
     assert sanitized or grown <= GROWTH, grown
 
 
+@pytest.mark.sample(4)
 @pytest.mark.skipif(not shutil.which("valgrind"), reason="no valgrind")
 @pytest.mark.parametrize("what", [["errors", DIGITS], ["loads", DIGITS, "3"]], ids=lambda what: what[0])
 def test_under_valgrind(what, program):

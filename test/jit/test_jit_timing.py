@@ -33,6 +33,7 @@ def run(model, *options, **keywords):
     return dnncc.run([dnncc.DNNCC, model, *options], timeout=180, **keywords)
 
 
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("name", ["test_whole", "test_kernels", "test_loops", "test_report", "test_inputs", "test_inputs_that_choose"])
 def test_what_holds_for_a_c_compiler(name, tmp_path, monkeypatch):
     """holds for LLVM"""
@@ -41,6 +42,7 @@ def test_what_holds_for_a_c_compiler(name, tmp_path, monkeypatch):
     getattr(test_timing, name)(tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_the_peak_is_that_of_c():
     """multiply-adds take what they take, whoever compiles them; the best of a few, since the machine does more than this"""
@@ -52,6 +54,7 @@ def test_the_peak_is_that_of_c():
     assert best("--jit") == pytest.approx(best(), rel=0.25)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_trace(threads, tmp_path):
     trace, report = tmp_path / "t.json", tmp_path / "r.json"
@@ -114,6 +117,7 @@ def kinds_of(book):
     return [line.split(": ")[0] for line in book.read_text().splitlines() if line and line[0] != ";"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("threads", [1, 2])
 def test_tuning(threads, tmp_path):
     """writes the file that a C compiler's would be, but for what was found; no process is started for it"""

@@ -83,7 +83,7 @@ def test_trained_model(name, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8", "micro_kws_qdq", "micro_kws_qoperator"])
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_quantized_model_gives_the_same_bytes(name, target, tmp_path):
     """QDQ stays QDQ: what C computes of the written model is what it computes of the original, to the bit"""
     folder = trained(name)

@@ -111,6 +111,7 @@ def test_constants_of_quantized_models(name, target, tmp_path):
     assert json.loads((tmp_path / "report.json").read_text())["constants"] <= 1.05 * (folder / "model.onnx").stat().st_size + (16 << 10)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name, part", parts(REQUIRED))
 def test_restart(name, part):
     folder = MODELS / name
@@ -123,6 +124,7 @@ def test_restart(name, part):
 LIGHT = sorted((pathlib.Path(onnx.__file__).parent / "backend" / "test" / "data" / "light").glob("*.onnx"))
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("path, part", parts(LIGHT), ids=[f"{p.stem}-{part}" for p in LIGHT for part in range(PARTS)])
 def test_restart_light(path, part):
     """the large networks of the onnx wheel; their weights are made in the graph and stay splats"""

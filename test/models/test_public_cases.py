@@ -65,7 +65,7 @@ def test_case(path, tmp_path):
     check([np.load(tmp_path / f"output_{k}.npy") for k in range(len(expected_of(path)))], path)
 
 
-@pytest.mark.sample(16)
+@pytest.mark.sample(7, each=False)
 @pytest.mark.parametrize("target", ["generic", "native"])
 @pytest.mark.parametrize("path", [p for p in FOLDERS if not p.parent.name.startswith(DECLARED_OTHERWISE + ROUNDED)], ids=name)
 def test_compiled_case(path, target, tmp_path):

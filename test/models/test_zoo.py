@@ -82,6 +82,7 @@ def make_quantized(way, folder, monkeypatch):
     return quantized.build(way)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("way", WAYS)
 def test_quantized(way, tmp_path, monkeypatch):
     if way == "blocks":
@@ -143,6 +144,7 @@ def reference(name, inputs):
     return onnxruntime.InferenceSession(zoo.build(name), providers=["CPUExecutionProvider"]).run(None, inputs)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name, weights", [("squeezenet", "inline"), ("mobilenet_v2", "incbin"), ("lstm", "file")])
 def test_compiled(name, weights):
     inputs = zoo.inputs(name, seed=1)

@@ -92,7 +92,7 @@ def by_onnxruntime(model, given):
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("kind, seed", [pytest.param(kind, seed, marks=[pytest.mark.long] if seed > 2 else []) for kind in ("decoder", "text", "sound", "times", "plain", "apart") for seed in range(40)])
 @pytest.mark.slow
-@pytest.mark.sample(3)
+@pytest.mark.sample(240, each=False)
 def test_drawn(kind, seed, how):
     model, given, more = drawn(kind, seed)
     want = by_onnxruntime(model, given)

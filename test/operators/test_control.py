@@ -64,6 +64,7 @@ def test_states_of_another_rank(tmp_path):
     assert f"'h' is <1 x {BATCH} x {HIDDEN} x f32>, declared as <1 x 1 x {BATCH} x {HIDDEN} x f32>" in said
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", range(len(RECURRENT)))
 def test_recurrent(tmp_path, case):
     kind, attributes, given = RECURRENT[case]
@@ -163,6 +164,7 @@ def choice(path, widths=(5, 4), declared=True, nested=False):
           "zeros": np.zeros((2, 3), np.float32)})
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("nested", [False, True])
 @pytest.mark.parametrize("widths, fits", [((5, 4), True), ((4, 5), False)])
 def test_branch_for_other_shapes(tmp_path, widths, fits, nested):

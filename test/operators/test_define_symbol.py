@@ -85,6 +85,7 @@ def attend_model(path, rows=3):
     return path
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", "x86-64,x86-64-v3"])
 @pytest.mark.parametrize("options", [[], ["--threads=2"], ["-O0"]])
 def test_code(target, options, tmp_path):

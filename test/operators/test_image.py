@@ -123,7 +123,7 @@ def test_formats(title):
 @NEEDED
 @pytest.mark.parametrize("title", [*CASES, *SUITE])
 @pytest.mark.slow
-@pytest.mark.sample(6)
+@pytest.mark.sample(18)
 def test_damaged(title):
     """files that end early, or whose bytes are others, are an error or an image: nothing is written behind it, and nothing crashes"""
     r = random.Random(title)

@@ -102,6 +102,7 @@ def outputs_of(path, folder, inputs, *options, code=0):
     return done.stderr if code else np.load(folder / "output_0.npy")
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", CASES)
 def test_calls(name, tmp_path):
     """which contractions are calls, and what these mean: by the interpreter, by the text in C, by a stub, by the library"""
@@ -136,6 +137,7 @@ def test_failing_call(fails, tmp_path):
         outputs_of(path, tmp_path / "in", xs, ALWAYS, with_stub(tmp_path, fails))
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("name", ["mnist_cnn", "resnet8_fp32", "cct2_vit", "ncf_recommender", "micro_kws_fp32"])
 def test_networks(name, tmp_path):
     """whole networks: within rounding of those without the library"""

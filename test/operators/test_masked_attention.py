@@ -94,7 +94,7 @@ def is_one_kernel(model, options):
     return any(body.count("= convolve_packed(") == 2 for body in bodies), "keys=" in done.stdout
 
 
-@pytest.mark.sample(6)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", "x86-64-v4", "x86-64-v4-bf16"])
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("mask", MASKS)
@@ -110,6 +110,7 @@ def test_compiled(mask, shape, target, tmp_path):
     np.testing.assert_allclose(got, want, atol=2e-2 if target.endswith("bf16") else 4e-6)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("mask", ["bool", "float causal"])
 def test_cuda(mask, tmp_path):

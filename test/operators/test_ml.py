@@ -296,6 +296,7 @@ for votes_for, negative, post in itertools.product((0, 1), (False, True), POSTS)
 
 # ---- the tests ----
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("group", GROUPS, ids=group_name)
 def test_group(group):
     check(group, GROUPS[group])

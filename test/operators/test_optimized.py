@@ -103,6 +103,7 @@ def compare(folder, model):
         np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("level", SAVED)
 @pytest.mark.parametrize("network", [of_odd_channels, of_whole_blocks])
 def test_saved(network, level):

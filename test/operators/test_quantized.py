@@ -485,7 +485,7 @@ def compare(cases, outputs, by, slack=0):
 
 @pytest.mark.parametrize("target", [*TARGETS, pytest.param("interpreted", marks=pytest.mark.long)])
 @pytest.mark.parametrize("op", list(CASES))
-@pytest.mark.sample(4)
+@pytest.mark.sample(16, each=False)
 def test_reference(op, target, tmp_path):
     model, given = build(CASES[op])
     onnx.save(model, tmp_path / "model.onnx")
@@ -500,7 +500,7 @@ def test_reference(op, target, tmp_path):
 
 # pairs that are widened, words of four
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v3-vnni", "x86-64-v4-vnni"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_rounded_rows(target, tmp_path):
     """the same bits as numpy has by the rule, which is all that test_reference compares elsewhere; and by the kernels of the target"""
     processor.require(target)
@@ -515,7 +515,7 @@ def test_rounded_rows(target, tmp_path):
 
 
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4"])
-@pytest.mark.sample(1)
+@pytest.mark.sample(2)
 def test_decoded_rows(target, tmp_path):
     """rows of floats by constant numbers that become floats in a kernel's register tiles; those whose blocks an index mixes stay in nests, and
     a few numbers are decoded when the code is made"""

@@ -354,7 +354,7 @@ def check_rule(kind, ties, seed, ways, folder):
 @pytest.mark.parametrize("seed", EVERYWHERE)
 @pytest.mark.parametrize("ties", [False, True], ids=["any", "ties"])
 @pytest.mark.parametrize("kind", ["qdq", "qoperator"])
-@pytest.mark.sample(6)
+@pytest.mark.sample(48, each=False)
 def test_rule(kind, ties, seed, way, tmp_path):
     processor.require(way[0])
     check_rule(kind, ties, seed, [way], tmp_path)
@@ -486,6 +486,7 @@ def test_small_weights(target, t, function, limit, more, tmp_path):
     assert (function in (tmp_path / "m" / "model.c").read_text()) == (not more)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("depth, unit", [(24, 1 << 13), (300, 1 << 17)])
 def test_activations(depth, unit, tmp_path):
     """both operands are made while it runs, with halves; 300 products are more than floats add up exactly"""

@@ -231,6 +231,7 @@ for t, shapes in itertools.product((F32, F64), ([(3, 5)], [(2,), (), (4, 1, 3)])
 
 # ---- the test ----
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("group", GROUPS, ids=group_name)
 def test_group(group):
     check(group, GROUPS[group])

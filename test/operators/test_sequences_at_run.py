@@ -289,7 +289,7 @@ def chain(seed):
 
 
 @pytest.mark.parametrize("seed", range(60))
-@pytest.mark.sample(10)
+@pytest.mark.sample(20)
 def test_random_programs(tmp_path, seed):
     nodes, known = chain(seed)
     inputs = [value("x", [6, 2]), value("i", [], I64), value("k", [], I64), value("few", [1], I64), value("c", [], B)]

@@ -42,7 +42,7 @@ def in_double(x, axis, inverse, onesided, n):
     return np.stack([y.real, y.imag], -1)
 
 
-@pytest.mark.sample(2)
+@pytest.mark.sample(6)
 @pytest.mark.parametrize("target", TARGETS)
 def test_spectrum(target, tmp_path):
     random = np.random.default_rng(40)

@@ -107,6 +107,7 @@ def test_concat_and_equal(tmp_path):
     check(tmp_path, model, draws)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("action", ["LOWER", "UPPER"])
 def test_case(tmp_path, action):
@@ -127,6 +128,7 @@ def test_case(tmp_path, action):
     check(tmp_path, model, draws, want)
 
 
+@pytest.mark.sample(4, each=False)
 @pytest.mark.slow
 @pytest.mark.parametrize("sensitive", [0, 1])
 @pytest.mark.parametrize("rank", [1, 2])
@@ -151,7 +153,7 @@ def test_stop_words(tmp_path, sensitive, rank):
     check(tmp_path, model, draws, want)
 
 
-@pytest.mark.sample(7)
+@pytest.mark.sample(14, each=False)
 @pytest.mark.parametrize("delimiter", [None, "", " ", ",", "aa", "aba", "é"])
 @pytest.mark.parametrize("most", [None, 0, 1, 2])
 def test_split(tmp_path, delimiter, most):
@@ -255,6 +257,7 @@ def test_patterns_refused(tmp_path, pattern, code, words_of_it):
     assert error.value.code == code
 
 
+@pytest.mark.sample(4)
 @pytest.mark.slow
 @pytest.mark.parametrize("count", [1, 3, 40, 3000])
 def test_labels(tmp_path, count):
@@ -343,7 +346,7 @@ TOKENIZERS = [
 ]
 
 
-@pytest.mark.sample(8)
+@pytest.mark.sample(8, each=False)
 @pytest.mark.parametrize("attributes", TOKENIZERS, ids=str)
 @pytest.mark.parametrize("rank", [1, 2])
 def test_tokenizer(tmp_path, attributes, rank):
@@ -356,6 +359,7 @@ def test_tokenizer(tmp_path, attributes, rank):
     check(tmp_path, model, draws, lambda arrays: [padded(reference(open_model, arrays)[0], parts, "<é>")])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("mode", ["TF", "IDF", "TFIDF"])
 def test_ngrams(tmp_path, mode):

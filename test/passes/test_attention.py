@@ -130,7 +130,7 @@ def close(a, b):
 
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("make", [attention, rows])
-@pytest.mark.sample(4)
+@pytest.mark.sample(5, each=False)
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     plain = run(tmp_path / "plain", text, values, ["-O0"])

@@ -138,7 +138,7 @@ def in_blocks(text, r):
 
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("make", [hidden, masked])
-@pytest.mark.sample(4)
+@pytest.mark.sample(6, each=False)
 def test_against_canonical(tmp_path, make, seed):
     text, values = make(seed)
     plain_result = run(tmp_path / "plain", text, values, ["-O0"])
@@ -151,6 +151,7 @@ def test_against_canonical(tmp_path, make, seed):
             close(b, a)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("threads", [2, 3])
 def test_threads(tmp_path, threads):
     """the same bits, whatever the number of threads, where keys are left out"""
@@ -159,6 +160,7 @@ def test_threads(tmp_path, threads):
     assert all(np.array_equal(a, b, equal_nan=True) for a, b in zip(one, more))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.slow
 @pytest.mark.sample(4)

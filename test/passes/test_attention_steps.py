@@ -28,7 +28,7 @@ def step(seed):
 
 
 @pytest.mark.parametrize("seed", range(6))
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_against_canonical(tmp_path, seed):
     text, values = step(seed)
     plain = run(tmp_path / "plain", text, values, ["-O0"])

@@ -42,6 +42,7 @@ def compile_with(model, target, *options):
     return size, done.stderr, re.sub(r"[0-9A-Fa-f]{16,}", "", model.with_name("model.c").read_text().split("#include", 1)[1])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", TARGETS)
 def test_steps(target, model):
     """A budget of what speed takes changes nothing; one byte less, and something is done about it, more and more until it is met."""
@@ -60,6 +61,7 @@ def test_steps(target, model):
     assert ("without Winograd's algorithm" in notes) == (target != "generic")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("target", TARGETS[:2])
 @pytest.mark.slow
 @pytest.mark.sample(2)

@@ -94,7 +94,7 @@ def convolution(seed, path):
 
 
 @pytest.mark.parametrize("seed", range(12))
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_convolutions(seed, tmp_path):
     x, expected = convolution(seed, tmp_path / "m.onnx")
     check(tmp_path / "m.onnx", x, expected, tmp_path, seed < 3)
@@ -115,7 +115,7 @@ def product(types, depth, path):
 
 @pytest.mark.parametrize("depth", [1, 3, 64, 101, 4608])
 @pytest.mark.parametrize("types", ["u8 i8", "i8 i8", "u8 u8", "i8 u8"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_products(types, depth, tmp_path):
     x, expected = product(types, depth, tmp_path / "m.onnx")
     check(tmp_path / "m.onnx", x, expected, tmp_path)

@@ -175,6 +175,7 @@ def test_products(seed, tmp_path):
 EXTREMES = [(1, 5, 1), (3, 16, 3), (4, 24, 1), (17, 33, 3), (64, 20, 3), (258, 8, 1)]        # channels, outputs, window
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("channels, outputs, window", EXTREMES)
 def test_largest_sums(channels, outputs, window, tmp_path):
     """The largest bytes by the largest weights of either sign, side by side in a word: none is cut off on its way to 32 bits, nor what lies

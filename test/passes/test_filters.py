@@ -65,6 +65,7 @@ def test_filter(name, target, tmp_path):
     assert check.returncode == 0, check.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shape, w, pads, dims", [(["N", 1, "L"], [2, 1, 129], [64, 64], {"N": 3, "L": 400}), ([1, 2, "H", "L"], [1, 2, 3, 40], [1, 0, 1, 39], {"H": 9, "L": 150})])
 def test_open(shape, w, pads, dims, tmp_path):
     """as wide as a run has it: less than a block, whole blocks, one more"""

@@ -159,7 +159,7 @@ def test_normalization_in_bytes(tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.sample(4)
+@pytest.mark.sample(14, each=False)
 @pytest.mark.parametrize("make", [standardized, instance, halves, normed, rounded, grown, shared])
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
 def test_results(make, target, tmp_path):

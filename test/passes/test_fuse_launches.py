@@ -58,7 +58,7 @@ CASES = {       # network, products that make what they read themselves
 
 @pytest.mark.parametrize("precision", ["f16", "f32"])
 @pytest.mark.parametrize("name", CASES)
-@pytest.mark.sample(2)
+@pytest.mark.sample(12, each=False)
 def test_cases(name, precision, tmp_path):
     how, count = CASES[name]
     options = ["--precision=f16"] if precision == "f16" else []
@@ -71,6 +71,7 @@ def test_cases(name, precision, tmp_path):
     assert ("copy_async(xs" in text) == (count == 0)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("precision", ["f16", "f32"])
 def test_runs(precision, tmp_path):
     """in all executions, no race; the bits that it has with a kernel of its own"""
@@ -138,7 +139,7 @@ def pair_network(path, made, sizes):
 
 
 @pytest.mark.parametrize("name", BESIDE)
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_apart(name, tmp_path):
     made, sizes, less = BESIDE[name]
     onnx_file = pair_network(tmp_path / "m.onnx", made, sizes)
@@ -172,6 +173,7 @@ def test_barrier(tmp_path):
     assert isinstance(got, cuda.Found), got
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_iterations(tmp_path):
     """blocks of several waves are iterations of those of one, the last of which has fewer; the same bits, no race, and one where iterations do not wait for each other"""

@@ -46,7 +46,7 @@ def network(path, channels, forms=FORMS):
 
 
 @pytest.mark.slow
-@pytest.mark.sample(7)
+@pytest.mark.sample(126)
 @pytest.mark.parametrize("target, channels", [(target, channels) for target in ("x86-64", "x86-64-v3", "x86-64-v4") for channels in range(1, 41)])
 def test_results(channels, target, tmp_path):
     """each pass keeps what the interpreter computes; C gives what onnxruntime does"""
@@ -61,6 +61,7 @@ def test_results(channels, target, tmp_path):
         assert np.abs(got - want).max() <= 2e-5 * max(1, np.abs(want).max())
 
 
+@pytest.mark.sample(6)
 @pytest.mark.slow
 @pytest.mark.parametrize("channels", [3, 8, 12, 24, 40])
 @pytest.mark.parametrize("options", ["", "--precision=bf16", "--exact", "--goal=memory"])

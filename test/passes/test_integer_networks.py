@@ -169,6 +169,7 @@ def kernels_in_floats(text):
     return [(body[:body.index("(")], bool(re.search(r"\b(f32|float)\b", body[:body.index("\n}\n")]))) for body in bodies]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", ["digits", "mnist", pytest.param("resnet8", marks=pytest.mark.slow)])
 def test_real(name, tmp_path):
     model, file, images = real(name, tmp_path)

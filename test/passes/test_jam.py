@@ -50,7 +50,7 @@ CONVOLUTIONS = [        # channels, outputs, window, rows, columns, pad, stride,
 
 @pytest.mark.parametrize("case", CONVOLUTIONS, ids=lambda c: "x".join(map(str, c[:-1])))
 @pytest.mark.parametrize("add", [False, True], ids=["alone", "residual"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_convolutions(tmp_path, case, add):
     c, m, k, h, w, pad, stride, groups, accumulators = case
     rng = np.random.default_rng(sum(case))
@@ -140,6 +140,7 @@ def plain_convolution(folder, c=6, m=9, h=5, w=14, k=3, groups=1):
     return folder / "m.onnx", [rng.standard_normal((1, c, h, w)).astype(np.float32)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("words", [
     "sums=1", "sums=4", "sums=7", "sums=9", "accumulators=12", "accumulators=5", "accumulators=5 overlap=1", "accumulators=8 overlap=1 terms=3",
     "sums=3 accumulators=12 terms=3", "sums=3 accumulators=7 overlap=1", "sums=9 accumulators=4 terms=3"])
@@ -258,6 +259,7 @@ def test_threads(tmp_path):
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("h, w, pool", [(14, 14, False), (9, 20, False), (15, 12, True), (6, 7, False)])
 def test_rows_of_circular_buffers(tmp_path, h, w, pool):
     """rows that are passed on have sums side by side as whole tensors have them, and the same bits"""

@@ -129,7 +129,7 @@ def contractions(path, *options):
     return done.stdout.count(" convolve_packed(") + done.stdout.count(" convolve_winograd(") + done.stdout.count(" convolve(") + done.stdout.count(" dot(")
 
 
-@pytest.mark.sample(3)
+@pytest.mark.sample(54)
 @pytest.mark.parametrize("seed", range(100))
 def test_random(tmp_path, seed):
     target = ["x86-64-v4", "x86-64-v3", "x86-64", "aarch64"][seed // 2 % 4]

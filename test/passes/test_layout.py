@@ -376,7 +376,7 @@ func @main(%x "x": <1 x {channels} x 5 x f32>, %w "w": <{outputs} x {channels //
 
 @pytest.mark.parametrize("network,first", [(Network, 30 * k) for k in range(4)] + [(Few, 30 * k) for k in range(2)] +
                          [(Attention, 30 * k) for k in range(2)])
-@pytest.mark.sample(2)
+@pytest.mark.sample(8)
 def test_layout(tmp_path, network, first):
     packed = plain = 0
     for seed in range(first, first + SHARE):

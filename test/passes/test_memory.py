@@ -21,7 +21,7 @@ CASES = [(p.parent.name, p) for p in SHARED] + [(p.stem, p) for p in LIGHT]
 
 @pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
 @pytest.mark.parametrize("path", [p for _, p in CASES], ids=[n for n, _ in CASES])
-@pytest.mark.sample(4)
+@pytest.mark.sample(4, each=False)
 def test_plan(path, target):
     """PLAN is the bound of its order, or the least there is; and never more than the model's own order takes without aliases"""
     options = [f"--target={target}", *(bindings(path.parent) if path in SHARED else [])]
@@ -64,6 +64,7 @@ def orders_of(net, most):
     return found, False
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", graphs.FAMILIES)
 def test_orders(name):
     """No order of the nodes, handed in as the model's own, needs less than the bound; where all are tried, one reaches it."""
@@ -76,6 +77,7 @@ def test_orders(name):
     assert best["plan"] == best["best"] and best["plan"] <= graphs.facts(net.model(), graphs.OWN_ORDER)["plan"]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("seed", range(12))
 def test_mixed_orders(seed):
     """the same of random networks of views and of kernels that work in place: the search has the least of all orders"""
@@ -99,7 +101,7 @@ def run_with(model, folder, options):
 
 
 @pytest.mark.parametrize("name", graphs.FAMILIES)
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_same_bits(name, tmp_path):
     """whatever the order, the regions, and what lies on what"""
     model = graphs.FAMILIES[name]()[0].model()
@@ -182,6 +184,7 @@ def chain(kind, count):
     return f'dnn 1\nmodule "m"\nfunc @main(%x "x": {t}) -> ("y") {{\n{body}\n  yield(%y)\n}}\n'
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("kind", ["chain", "fan", "branches"])
 def test_large(kind, tmp_path):
     """100,000 nodes: arrange, detach and plan take no more than a few seconds, for either goal"""

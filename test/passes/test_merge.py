@@ -62,7 +62,7 @@ def build(path, folder, options, inputs, target="generic"):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("target, threads", [*((t, 1) for t in TARGETS), (TARGETS[-1], 3)])
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_layers(target, threads, kind, tmp_path):
     """those between the first and the last, which may be of other layouts, are one"""
     text, x = network(kind)

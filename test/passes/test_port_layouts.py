@@ -71,6 +71,7 @@ LAYOUTS = [((2, 3, 7, 9), "nhwc", "nhwc"), ((1, 3, 7, 9), "nhwc4", "nchw16"), ((
            ((1, 2, 3, 4, 5), "ndhwc", "ncdhw4"), ((1, 5, 3, 3), "nhwc8,row=96", "hnwc")]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", ["generic", "native"])
 @pytest.mark.parametrize("shape, x_layout, y_layout", LAYOUTS)
 def test_layouts(shape, x_layout, y_layout, target, tmp_path):

@@ -156,7 +156,7 @@ def run(path, folder, options, values, cc="gcc", emulator=None):
 
 
 @pytest.mark.parametrize("kind", [residual, mobile, transposed, rows, attention, patches, recurrent])
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_models(kind, tmp_path):
     m = Model()
     y, shape = kind(m)
@@ -351,7 +351,7 @@ def test_sums_beside_norms(tmp_path):
 
 
 @pytest.mark.parametrize("target,element", [("x86-64-v4", "bf16"), ("x86-64-v3", "bf16"), ("x86-64-v3", "f16")])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_narrow_weights(target, element, tmp_path):
     """without tiles: many weights and few rows, weights alone are rounded, in half the memory; else nothing changes"""
     processor.require(target)

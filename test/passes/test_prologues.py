@@ -42,7 +42,7 @@ def normalized(seed):
 
 @pytest.mark.parametrize("seed", range(8))
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.sample(4)
+@pytest.mark.sample(8, each=False)
 def test_same_bits(target, seed, tmp_path):
     processor.require(target)
     text, joins, inputs = normalized(seed)
@@ -63,6 +63,7 @@ def test_same_bits(target, seed, tmp_path):
         np.testing.assert_array_equal(results[0], other)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("number", [0.0, 1.0])
 @pytest.mark.parametrize("target", TARGETS)
 def test_halo(target, number, tmp_path):

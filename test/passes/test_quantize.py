@@ -335,6 +335,7 @@ def test_keep_float(tmp_path):
     np.testing.assert_array_equal(kept, m.run(quantize=False)[0])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options, text", [
     (["--keep-float=conv9"], "no node or value of the model is called that"),
     (["--observer=least"], "nothing is called 'least'"),
@@ -383,6 +384,7 @@ def test_missing_ranges(tmp_path):
     assert error.value.code == dnncc.INVALID and "relu1.max" in error.value.text
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("size, floats", [(1e20, 0), (3e38, 0), (1e-38, 1)])
 def test_huge_ranges(size, floats, tmp_path):
     """steps of any size; a layer stays in floats where what it reads is not finite, or its steps have no product"""
@@ -458,6 +460,7 @@ def test_digits(tmp_path):
     assert (plain != made).sum() <= 1 and (made == numbers[:, 0]).sum() >= 57
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name, points", [("mnist", .05), ("cifar", .5)])
 def test_accuracy(name, points, tmp_path):

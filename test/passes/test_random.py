@@ -206,6 +206,7 @@ class Program:
                 f"\n  yield({', '.join(v for v, _ in outputs)})\n}}\n")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("first", range(0, COUNT, 50))
 def test_every_pass(tmp_path, first):
     for seed in range(first, first + 50):
@@ -221,6 +222,7 @@ def test_every_pass(tmp_path, first):
 EXTENTS = (1, 2, 3, 7, 8, 15, 16, 17, 33)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("exact", [[], ["--exact"]], ids=["fast", "exact"])
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
 def test_every_pass_on_vectors(tmp_path, target, exact):

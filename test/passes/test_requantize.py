@@ -228,6 +228,7 @@ def default_passes():
     return line.split('"')[1]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8", "micro_kws_qdq"])
 def test_models(name, tmp_path):
     """the same bytes as by floats, and no more constants than the file and its slack"""

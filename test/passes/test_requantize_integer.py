@@ -234,6 +234,7 @@ def test_floats_are_found(name, tmp_path):
     assert "__aeabi_fmul" in float_calls(tmp_path)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", QUANTIZED)
 def test_models(name, tmp_path):
     """what goes into the softmax is that of the model's floats, but for what floats round where an average is a half"""

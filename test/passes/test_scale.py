@@ -32,13 +32,14 @@ def seconds(model, out, *options):
 
 @pytest.mark.parametrize("options", [["-O2"], ["-O0"], ["-O2", "--target=x86-64-v4"]], ids=" ".join)
 @pytest.mark.parametrize("graph", large_graphs.ALL, ids=lambda f: f.__name__)
-@pytest.mark.sample(6)
+@pytest.mark.sample(9, each=False)
 def test_seconds(tmp_path, graph, options):
     path = tmp_path / "large.dnn"
     path.write_text(graph(NODES))
     assert seconds(path, tmp_path / "large.c", *options) < SECONDS
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("graph", large_graphs.ALL, ids=lambda f: f.__name__)
 def test_proportion(tmp_path, graph):
     """On any machine: four times the nodes, or as many four times as wide, would take sixteen or four times what they took if
@@ -67,6 +68,7 @@ def dense_layers(path, size, count):
     onnx.save(helper.make_model(helper.make_graph(nodes, "dense", [x], [y], tensors), opset_imports=[helper.make_opsetid("", 17)]), path)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("weights", ["inline", "file"])
 @pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
 def test_weights(tmp_path, weights, target):
@@ -97,6 +99,7 @@ def normed_convolutions(path, channels, count):
     onnx.save(helper.make_model(helper.make_graph(nodes, "convolutions", [x], [y], tensors), opset_imports=[helper.make_opsetid("", 17)]), path)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.skipif("asan" in str(dnncc.DNNCC), reason="a sanitizer's memory is its own")
 @pytest.mark.parametrize("target", ["generic", "x86-64-v4"])
 @pytest.mark.parametrize("layers", [dense_layers, normed_convolutions], ids=lambda f: f.__name__)

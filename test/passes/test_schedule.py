@@ -407,7 +407,7 @@ KINDS = [(kind, target) for kind in (Packed, Narrow, Prologue, Pitch, Lanes, Win
 @pytest.mark.parametrize("kind, target", [*KINDS, *((kind, target) for kind in (Blocks, NestedBlocks) for target in BYTES), *((FloatBlocks, target) for target in TARGETS if target != "x86-64")])
 @pytest.mark.parametrize("first", range(0, COUNT, 10))
 @pytest.mark.slow
-@pytest.mark.sample(6)
+@pytest.mark.sample(42)
 def test_scheduled_is_canonical(kind, target, first):
     for seed in range(first, first + 10):
         c = kind(seed, target)

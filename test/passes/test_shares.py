@@ -72,6 +72,7 @@ def test_others(tmp_path):
     assert counts(others(tmp_path / "m.onnx"), "--target=x86-64-v3") == (1, 4)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.slow
 @pytest.mark.parametrize("make, options", [(softmax, ""), (attention, ""), (attention, "--precision=bf16"), (others, "")])
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])

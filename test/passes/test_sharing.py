@@ -39,6 +39,7 @@ func @main({arguments}) -> ("y") {{
 
 
 # rows where positions are many; panels where weights are: of an odd number, one is cut
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("shapes, tasks", [((2, 12, 28), ["row_tasks"] * 3), ((10, 60, 7), ["panel_tasks"] * 3),
                                            ((9, 45, 7), ["panel_tasks"] * 3)])
 def test_neighbours_share_alike(shapes, tasks):

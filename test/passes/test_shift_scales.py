@@ -254,6 +254,7 @@ def test_models(name, tmp_path):
     assert (made[1] == made[2]).all() and made[0].argmax() == made[1].argmax()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["digits", "mnist"])
 def test_trained(name, tmp_path):

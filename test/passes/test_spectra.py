@@ -68,7 +68,7 @@ LAYERS = {
 }
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(16, each=False)
 @pytest.mark.parametrize("name", LAYERS)
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "aarch64"])
 def test_result(name, target, tmp_path):

@@ -177,7 +177,7 @@ def outputs(model, x, folder, options):
 
 
 @pytest.mark.parametrize("seed", range(16))
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_same_bits(seed, tmp_path):
     """with the least memory, which takes patches, and with what lies between"""
     chain = Chain(seed, images=2 if seed % 5 == 4 else 1)
@@ -195,7 +195,7 @@ def test_same_bits(seed, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(40, 52))
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_vectors(seed, tmp_path):
     """Targets with vectors pass rows of blocked tensors on, too; with --exact the bits are those of plain C without a budget."""
     target = TARGETS[seed % 3]
@@ -429,6 +429,7 @@ def test_stops(tmp_path):
     assert "\n  largest " in done.stderr and not (tmp_path / "m.c").exists()
 
 
+@pytest.mark.sample(4, each=False)
 @pytest.mark.parametrize("images", [1, 2])
 @pytest.mark.parametrize("pool", ["GlobalAveragePool", "GlobalMaxPool"])
 def test_pools(tmp_path, pool, images):

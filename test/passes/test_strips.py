@@ -74,7 +74,7 @@ func @main(%x "x": {shape(*x)}, %w "w": {shape(2, 1, 3, 3, 8, 2, 16)}) -> ("y") 
 
 
 @pytest.mark.parametrize("make, seed", [(bottleneck, seed) for seed in range(6)] + [(pooled, seed) for seed in range(3)])
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_joined_is_apart(make, seed):
     target = TARGETS[seed % 3]
     processor.require(target)

@@ -30,7 +30,7 @@ def tied(path, rows, columns, also=None):
 
 
 @pytest.mark.slow
-@pytest.mark.sample(6)
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("options", ["", "--precision=bf16", "--quantize-weights=f16", "--quantize-weights=bf16"], ids=lambda o: o or "f32")
 @pytest.mark.parametrize("target", ["x86-64-v3", "x86-64-v4", "x86-64-v4-vnni"])
 @pytest.mark.parametrize("rows, columns", [(1003, 70), (640, 64)])

@@ -220,6 +220,7 @@ main {{
     assert done.returncode == dnncc.UNSUPPORTED, done.stderr        # nobody took its tiles away
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("size,stride,vectors,positions", [(7, 1, 2, 25), (8, 1, 2, 28), (5, 1, 2, 33), (7, 2, 2, 14), (3, 2, 2, 17), (20, 1, 2, 42),
                                                            (29, 1, 1, 29)])
 def test_rows_that_join(size, stride, vectors, positions, tmp_path):
@@ -262,7 +263,7 @@ def test_compiled(kind, first, tmp_path):
 
 @pytest.mark.parametrize("kind", [Tiles, Bytes])
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
-@pytest.mark.sample(4)
+@pytest.mark.sample(8)
 def test_without_tiles(target, kind, tmp_path):
     """a program with tiles, for a target that has none: vectors, in the end lane by lane"""
     for seed in range(3):
@@ -279,6 +280,7 @@ def test_without_tiles(target, kind, tmp_path):
         assert_close(got[0], want[0])
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("kind", [Tiles, Bytes])
 def test_check_compiles(kind, tmp_path):
     """what the interpreter has no time for is compiled for this processor, with tiles by their meaning where it has none"""

@@ -94,7 +94,7 @@ def network(path, elements=np.float32, seed=0):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("elements", [np.float32, np.float16])
-@pytest.mark.sample(2)
+@pytest.mark.sample(6, each=False)
 def test_network_in_8_bits(tmp_path, target, elements):
     """a quarter (or half) of the bytes, and nearly the same results; no copy of the weights in memory on targets without vectors"""
     path, inputs = network(tmp_path / "m.onnx", elements)

@@ -238,6 +238,7 @@ def near(got, want):
         np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5 + 2e-5 * np.abs(b).max(initial=0))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("seeds", [range(k, k + 8) for k in range(0, 48, 8)], ids=lambda s: f"from {s[0]}")
 def test_random(seeds, tmp_path):
     """equal results, and most of these networks get smaller; --check compares after each pass, too"""

@@ -50,7 +50,7 @@ def test_others(how, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.sample(6)
+@pytest.mark.sample(14, each=False)
 @pytest.mark.parametrize("how", IMAGES + OTHERS, ids=str)
 @pytest.mark.parametrize("target", ["x86-64", "x86-64-v3", "x86-64-v4"])
 def test_results(how, target, tmp_path):

@@ -124,7 +124,7 @@ WINDOWS = [[2, 2], [3, 2], [4, 4], [5, 5], [6, 3], [7, 7], [1, 3], [1, 7], [5, 1
     *(Layer(64, 64, 24 if len(w) > 1 else 0, 24 if len(w) > 1 else 500, window=w, pad=[k // 2 for k in w]) for w in WINDOWS),
     *(Layer(64, 64, 56, window=w, pad=1, strides=s) for w, s in (([5, 5], [2, 2]), ([7, 7], [2, 2]), ([3, 6], [1, 2]), ([5, 3], [3, 1]))),
     Layer(64, 64, 0, 1000, window=7, pad=3, strides=[2])], ids=name_of)
-@pytest.mark.sample(12)
+@pytest.mark.sample(28, each=False)
 def test_error(layer, target, tmp_path):
     """of the largest result; and far below what a wrong coefficient would make of it"""
     processor.require(target)
@@ -149,7 +149,7 @@ def random_layer(r):
 
 
 @pytest.mark.parametrize("seed", range(40))
-@pytest.mark.sample(8)
+@pytest.mark.sample(24)
 def test_random_layers(seed, tmp_path):
     """each pass keeps what the interpreter computes, with and without tiles; so does C, whatever the number of threads"""
     r = random.Random(seed)
@@ -172,7 +172,7 @@ def test_random_layers(seed, tmp_path):
 @pytest.mark.parametrize("layer,kind,joins", [
     (Layer(64, 48, 14, 22), "MaxPool", True), (Layer(64, 64, 10), "MaxPool", True), (Layer(64, 64, 27), "MaxPool", False),
     (Layer(64, 40, 28), "AveragePool", True)])
-@pytest.mark.sample(4)
+@pytest.mark.sample(4, each=False)
 def test_pool(layer, kind, joins, target, tmp_path):
     """windows of the results, stored in their place: the same bits as by a kernel of its own, whatever the number of threads"""
     processor.require(target)

@@ -106,6 +106,7 @@ def test_two_processes_at_once(compilers, tmp_path, cache):
     assert sorted(left) == ["model.json", "model.so"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["model.so", "model.json"])
 def test_what_is_damaged_is_made_again(compilers, tmp_path, name):
     code = f"""if 1:
@@ -157,6 +158,7 @@ def test_folders_go_with_their_models(compilers, tmp_path, monkeypatch):
     assert [p.name for p in (tmp_path / "cache" / "dnncc").glob("new-*")] == ["new-young"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("signal", ["SIGTERM", "SIGKILL"])
 @pytest.mark.parametrize("when", ["compiling", "compiled"])
 def test_a_signal_leaves_nothing_in_the_temporary_folder(tmp_path, signal, when):

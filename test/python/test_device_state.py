@@ -90,6 +90,7 @@ def handed_back(session, runs):
         yield found["logits"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target, precision", [("cuda-sm_80", ""), ("cuda-sm_90", "f16")])
 def test_heads_that_share_keys(llama, target, precision, tmp_path):
     """a prompt and steps, of rows and keys that the run gives: attention is one launch"""
@@ -135,6 +136,7 @@ def test_launches_of_a_layer(rows, tmp_path):
     assert counts[1] - counts[0] <= LAUNCHES[rows], counts
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.skipif(not cuda.nvcc(), reason="no nvcc: make cuda")
 @pytest.mark.parametrize("target, precision", [("cuda-sm_80", ""), ("cuda-sm_90", "f16")])

@@ -123,6 +123,7 @@ def data(attention, tmp_path):
     return tmp_path
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("options", [["--state=past.*=present.*"], ["--state=past.*=present.*", "--cc=cc -O1", "--target=x86-64-v3"], ["--cc=cc -O1"]], ids=" ".join)
 def test_data_of_an_entry(attention, data, options):
     """--test and --run take the entry by its name, the first where there is none; files of the wrong one do not fit"""
@@ -248,6 +249,7 @@ BEGUN = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("flags", [[], ["--target=x86-64-v3"], ["-O0"]], ids=lambda f: " ".join(f) or "plain")
 @pytest.mark.parametrize("how", BEGUN)
 def test_a_prompt_begins_anew(tmp_path, how, flags):
@@ -347,6 +349,7 @@ def past_samples(folder, m, runs, seed=0):
     return folder
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("state", [[], ["--state=past.*=present.*"]], ids=["plain", "state"])
 def test_layers_in_bytes(attention, tmp_path, state):

@@ -19,7 +19,7 @@ LAYERS, ROOM, TOKENS = 2, 40, 50
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", "x86-64-v4", "native"])
 @pytest.mark.parametrize("groups", [1, 2, 4], ids=lambda n: f"{n} groups")
 @pytest.mark.parametrize("accuracy", [0, 4])
-@pytest.mark.sample(3)
+@pytest.mark.sample(24, each=False)
 def test_prompt_and_steps(accuracy, groups, target, tmp_path):
     if target.startswith("x86"):
         processor.require(target)

@@ -62,6 +62,7 @@ def resident():
     return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.long
 @pytest.mark.slow
 @pytest.mark.parametrize("options", [{}, {"threads": 2, "target": "native"}], ids=str)
 @pytest.mark.sample(2)

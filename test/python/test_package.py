@@ -50,6 +50,7 @@ def refused(call, *words, code=1):
 
 # ---- results ----
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [{}, {"target": "native"}, {"threads": 2, "target": "native"}, {"exact": True}], ids=str)
 def test_the_bits_are_those_of_the_c(options, tmp_path):
     flags = _tool.arguments(options)

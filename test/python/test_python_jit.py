@@ -65,6 +65,7 @@ def test_code_is_kept(tmp_path, monkeypatch):
     assert dnncc_package.compile(DIGITS, cc="jit")(IMAGE).tobytes() == want.tobytes() and not any(folder.iterdir())
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [{}, {"target": "native"}, {"target": "native", "threads": 2}, {"target": ["generic", "x86-64-v3"]}], ids=str)
 def test_the_bits_of_the_c(options):
     jitted, compiled = both(DIGITS, **options)

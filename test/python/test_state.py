@@ -144,6 +144,7 @@ def same(got, want):
         np.testing.assert_allclose(a, b, rtol=2e-3 if b.dtype == np.float16 else 1e-4, atol=1e-5)
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("flags", WAYS, ids=lambda f: " ".join(f) or "plain")
 @pytest.mark.parametrize("make", MODELS, ids=lambda m: m.__name__)
 def test_a_sequence_is_that_of_outputs_handed_back(make, flags):
@@ -191,6 +192,7 @@ def attend(*flags, dims=DIMS):
     return dnncc_package.compile(m, dim=dims, state=pairs, **level, **{k.replace("-", "_"): int(v) if k == "threads" else v for k, v in words.items()})
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("likely", ["", ":1", ":3,1"], ids=lambda l: l or "any")
 @pytest.mark.parametrize("flags", WAYS, ids=lambda f: " ".join(f) or "plain")
 def test_rows_are_appended(flags, likely):
@@ -474,6 +476,7 @@ def rounded(kind, x):
     return np.round(x / np.where(scale == 0, 1, scale)) * scale
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("flags", [[], ["--target=x86-64-v3"], ["-O0"]], ids=lambda f: " ".join(f) or "plain")
 @pytest.mark.parametrize("kind, size", [("rows", 4 + 4), ("f16", 8), ("bf16", 8)])
 @pytest.mark.parametrize("entries", [None, ["prefill:N=1..6", "step:N=1"]], ids=["one", "entries"])

@@ -81,6 +81,7 @@ def lines_after(path, before):
     return "\n".join(line[4:] for line in lines)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("path,before,x,y", [("README.md", "From Python (`make wheel`", "image", "probabilities"),
                                              ("docs/user-guide.md", "## From Python\n", "x", "y")])
 def test_the_lines_of_the_documents_run(fresh, path, before, x, y):

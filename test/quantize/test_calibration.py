@@ -177,6 +177,7 @@ def has_llvm():
     return dnncc.run([dnncc.DNNCC, dnncc.ROOT / "examples" / "digits" / "digits.onnx", "--run=zeros", "--jit=fast"]).returncode == 0
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options", [(), ("--exact",), ("--channels=second",), ("--exact", "--target=x86-64-v4")])
 def test_compiled_and_interpreted_are_the_same(model, tmp_path, options):
     np.savez(tmp_path / "s.npz", x=floats(3, 3, 6, 6))

@@ -36,6 +36,7 @@ def session_of(path):
     return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
+@pytest.mark.sample(2)
 @processor.needs("x86-64-v4-vnni")      # elsewhere onnxruntime's sums of such products may saturate
 @pytest.mark.parametrize("name", ["digits", "mnist", pytest.param("resnet8", marks=pytest.mark.slow)])
 def test_layers(name, tmp_path):

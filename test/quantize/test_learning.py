@@ -56,6 +56,7 @@ def test_one_command_writes_models(tmp_path):
     assert (tmp_path / "one.onnx").read_bytes() == (tmp_path / "two.onnx").read_bytes()
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("options, code, text", [
     (["--quantize"], dnncc.USAGE, "--quantize wants --quantize=FILE"),
     (["--quantize", "--calibrate=none"], dnncc.IO, "none"),
@@ -146,6 +147,7 @@ def windows(x):
     return np.lib.stride_tricks.sliding_window_view(x, (3, 3), (2, 3)).transpose(0, 2, 3, 1, 4, 5).reshape(-1, x.shape[1], 9)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("more", ["", ",-correct"])
 def test_numbers_make_the_loss_least(more, tmp_path):
     """of a convolution, a depthwise one, and a product, on the rows that the samples show"""
@@ -181,6 +183,7 @@ def noise(m, *options):
     return 10 * np.log10((y ** 2).sum() / ((y - z) ** 2).sum())
 
 
+@pytest.mark.long
 def test_rounding_loses_less(tmp_path):
     """also on inputs that it did not see"""
     m = learnable(chain(tmp_path)[0])
@@ -188,6 +191,7 @@ def test_rounding_loses_less(tmp_path):
     assert noise(m, "--quantize-weights=s4") > noise(m, "--quantize-weights=s4", "--quantize-steps=-round") + 2
 
 
+@pytest.mark.long
 def test_many_rows_and_little_memory(tmp_path):
     """some rows do for all; a layer whose products have no room is rounded to the nearest"""
     m = learnable(chain(tmp_path)[0])
@@ -274,7 +278,7 @@ def plain(m):
 
 
 @pytest.mark.parametrize("how", [plain, pooled, averaged, flat, depthwise, turned])
-@pytest.mark.sample(3)
+@pytest.mark.sample(6)
 def test_channels_between_layers(how, tmp_path):
     """outliers that the next layer takes back cost nothing any more"""
     folders = [tmp_path / name for name in ("even", "planted")]
@@ -285,6 +289,7 @@ def test_channels_between_layers(how, tmp_path):
     assert bad < good - 8 and mended > good - 3, (good, bad, mended)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("most, scaled", [(6, False), (None, True)])
 def test_bounds_of_all_channels_end_it(most, scaled, tmp_path):
     """a bound that is the same for all channels is none of scaled ones"""
@@ -322,6 +327,7 @@ def norm(m, readers, residual):
     return learnable(m.finish("y" if residual else "sum"), 1 if residual else LOUD)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("readers, residual", [(1, False), (2, False), (2, True)])
 def test_norms_take_scales_in(readers, residual, tmp_path):
     """or where nothing there can, or others read the norm, a product behind it does"""

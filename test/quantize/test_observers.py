@@ -149,6 +149,7 @@ def cases(found, observer):
     return [(key, value) for key, value in found.items() if key[1] == observer]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("observer", REFERENCES)
 def test_extents_and_steps(observed, observer):
     tensors, found = observed

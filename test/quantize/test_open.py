@@ -118,7 +118,7 @@ def test_ranges(folder):
 
 
 @pytest.mark.slow
-@pytest.mark.sample(2)
+@pytest.mark.sample(8)
 @pytest.mark.parametrize("options", [[], ["--activations=s16"], ["--quantize-weights=s4"], ["--quantize-steps=+round"], ["--quantize-steps=+smooth"],
                                      ["--requantize=integer"], ["--target=sapphirerapids"], ["--target=x86-64-v3", "--quantize-port=y=rows"]], ids=" ".join)
 def test_bytes(folder, options):
@@ -139,6 +139,7 @@ def test_samples_that_do_not_fit(folder):
     assert done.returncode == 3 and "input 'ids'" in done.stderr, done.stderr
 
 
+@pytest.mark.sample(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
 def test_tune(folder, target):

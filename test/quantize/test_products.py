@@ -231,7 +231,7 @@ def test_product(text, target, tmp_path):
 
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", "native"])
 @pytest.mark.parametrize("text", ["", *TYPES])
-@pytest.mark.sample(6)
+@pytest.mark.sample(12)
 def test_dynamic(text, target, tmp_path):
     path, w, _ = product(tmp_path)
     x = (np.random.default_rng(1).standard_normal((ROWS, INNER)) * np.array([[1], [100], [1e-3], [7], [0]])).astype(F32)

@@ -100,6 +100,7 @@ def extent(parts):
 HOW = ["constant", "given", "both", "while", "nested"]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", HOW)
 def test_all_that_was_computed(how, tmp_path):
     path = model(tmp_path, how)
@@ -128,6 +129,7 @@ def test_channels(tmp_path):
     np.testing.assert_allclose(got.tensors["inner.dot"].channels, np.stack([whole.min(0), whole.max(0)], 1), rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.sample(5)
 @pytest.mark.parametrize("how", HOW)
 def test_interpreted_and_in_parts(how, tmp_path):
     """the same bytes without a compiler; and of two files as of one"""
@@ -238,6 +240,7 @@ def noise(path, folder, inputs, *options):
     return 10 * np.log10(signal / wrong)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", HOW)
 def test_layers(how, tmp_path):
     """all are in bytes, in loops, too: sums of whole numbers there; and the results are near"""
@@ -286,7 +289,7 @@ WEIGHTS = {     # decibels that are left, at least
 
 @pytest.mark.parametrize("options", WEIGHTS, ids=[" ".join(o).replace("--quantize", "").replace("--calibrate=", "") for o in WEIGHTS])
 @pytest.mark.parametrize("recurrent", [None, *GATES])
-@pytest.mark.sample(6)
+@pytest.mark.sample(12)
 def test_weights_in_loops(recurrent, options, tmp_path):
     """without ranges: weights alone are in few bits, or bytes are multiplied whose steps each iteration finds"""
     path, _ = scanned(tmp_path, recurrent)

@@ -85,6 +85,7 @@ def peak(*command):
     return process.returncode, said, usage.ru_maxrss * 1024
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("how", ["--quantize", "--merge"])
 def test_memory(model, how, tmp_path):  # noqa: F811
     """a file of empty histograms takes no more memory than is allowed, and the limit is named"""
@@ -131,6 +132,7 @@ CASES = {
 }
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("case", CASES)
 def test_errors(made, case, tmp_path):
     path, file = made

@@ -133,7 +133,7 @@ def test_products(kind, rows, target, tmp_path):
 @pytest.mark.parametrize("kind", TYPES)
 @pytest.mark.parametrize("target", ["generic", "x86-64-v3", pytest.param("x86-64-v4-bf16", marks=pytest.mark.long), "aarch64"])
 @pytest.mark.parametrize("attributes", [{"pads": [1, 1, 1, 1]}, {"strides": [2, 2]}, {"group": 2}], ids=["winograd", "strides", "groups"])
-@pytest.mark.sample(6)
+@pytest.mark.sample(24, each=False)
 def test_convolutions(kind, target, attributes, tmp_path):
     processor.require(target)
     r = np.random.default_rng(7)

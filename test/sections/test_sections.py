@@ -160,6 +160,7 @@ def check_layers(report):
     assert nodes["machine"] > 0 and nodes["all"] == nodes["machine"] + nodes["both"] + nodes["processor"] and 0 < report["products_share"] <= 1
 
 
+@pytest.mark.sample(3, each=False)
 @pytest.mark.parametrize("zero", [0, -128])
 @pytest.mark.parametrize("name", NETS)
 def test_bits(name, zero, tmp_path):

@@ -86,10 +86,16 @@ def test_sampled(case):
 @pytest.mark.parametrize("target", range(4))
 def test_every_value(operator, target):
     print(f"ran o{operator} t{target}.")
+
+@pytest.mark.sample(10, each=False)
+@pytest.mark.parametrize("operator", range(5))
+@pytest.mark.parametrize("target", range(4))
+def test_not_every_value(operator, target):
+    pass
 """
 
 
-@pytest.mark.parametrize("tier, counts", [("quick", "4 passed"), ("check", "passed"), ("all", "40 passed")])
+@pytest.mark.parametrize("tier, counts", [("quick", "5 passed"), ("check", "passed"), ("all", "60 passed")])
 def test_tiers(tmp_path, tier, counts):
     for name in ("conftest.py", "pytest.ini"):
         shutil.copy(HERE.parent / name, tmp_path)
@@ -99,6 +105,7 @@ def test_tiers(tmp_path, tier, counts):
     done = dnncc.run([*pytest_, "--tier", tier, tmp_path / "test_tiered.py"])
     assert done.returncode == 0 and counts in done.stdout, done.stdout
     if tier == "check":
+        assert "2 passed" in dnncc.run([*pytest_, "--tier", tier, "-k", "test_not_every_value", tmp_path / "test_tiered.py"]).stdout
         ran = dnncc.run([*pytest_, "-s", "--tier", tier, "-k", "test_every_value or test_sampled", tmp_path / "test_tiered.py"]).stdout
         assert all(f" {kind}{k}" in ran for kind, count in (("o", 5), ("t", 4)) for k in range(count)), ran
         assert 3 + 5 <= int(re.search(r"(\d+) passed", ran)[1]) < 3 + 12, ran

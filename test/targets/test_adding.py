@@ -315,6 +315,7 @@ def moves_model(path):
           ("d", np.float16, (3, 97))], {"around": np.array([0, 0, 1, 1, 0, 0, 1, 1])})
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_lanes_of_bytes(tmp_path):
     """a core of 16 lanes of bytes is the file bytes16.c; its code is GNU C, so it runs here"""

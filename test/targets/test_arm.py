@@ -59,7 +59,7 @@ def test_floats(target, options, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4, each=False)
 def test_bytes(name, target, tmp_path):
     model = real(name) / "model.onnx"
     kind = {1: np.float32, 3: np.int8, 2: np.uint8}
@@ -85,7 +85,7 @@ def check_sums(path, x, expected, targets, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(9))
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_convolutions_of_bytes(seed, tmp_path):
     """tails everywhere: of positions, of channels, of outputs"""
     x, expected = of_bytes.convolution(seed, tmp_path / "m.onnx")
@@ -136,6 +136,7 @@ def test_core_files_are_short():
             assert len(text.splitlines()) <= 31 and re.search("[Gg]uide", text), path
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name, target", [("mobilenet_v2_qdq", "aarch64-i8mm"), ("gpt_step_nbits4", "aarch64-i8mm"),
                                           ("gpt_step_nbits4", "aarch64-dotprod"), ("gpt_step_nbits4", "aarch64")])
 def test_bytes_without_a_sign(name, target, tmp_path):
@@ -188,7 +189,7 @@ int main(void)
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("name, target", [("resnet8_fp32", "aarch64"), ("resnet8_int8", "aarch64"), ("resnet8_int8", "aarch64-dotprod"),
                                           ("dscnn_kws_int8", "aarch64-dotprod"), ("resnet8_int8", "aarch64-i8mm")])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_sums_stay_in_registers(name, target, compiler, tmp_path):
     """loops of register tiles keep nothing on the stack; those of pairs of bytes, which fill all 32 registers, little"""
     model = real(name) / "model.onnx"
@@ -207,6 +208,7 @@ def test_sums_stay_in_registers(name, target, compiler, tmp_path):
     assert seen >= 2
 
 
+@pytest.mark.sample(2)
 @pytest.mark.skipif(not shutil.which("clang"), reason="no clang")
 @pytest.mark.parametrize("target", TARGETS)
 def test_clang(target, tmp_path):

@@ -106,6 +106,7 @@ def test_tile(target, cc, tmp_path):
     assert len(loop) <= rows * columns * unroll + rows * unroll + columns * unroll + 10, loop
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("cc", COMPILERS)
 def test_any_level_of_optimization(cc, tmp_path):
     (tmp_path / "code.loops").write_text((HERE.parent / "golden" / "vectors_c.loops").read_text())

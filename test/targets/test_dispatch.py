@@ -103,7 +103,7 @@ def results(program, given):
 @pytest.mark.parametrize("names, options", [*((names, []) for names in LISTS), (VECTORS, ["--weights=incbin", "--threads=3"]),
                                             (VECTORS, ["--unchecked", "--weights=file"]), (LISTS[1], ["--exact"])])
 @pytest.mark.slow
-@pytest.mark.sample(2)
+@pytest.mark.sample(8)
 def test_each_level_is_its_target(names, options, network, tmp_path):
     model, given = network
     shared = tmp_path / "shared.dnn"              # what the targets have in common
@@ -174,6 +174,7 @@ int main(int count, char **given)
 """
 
 
+@pytest.mark.long
 @pytest.mark.slow
 def test_level_of_a_processor(three, network, tmp_path):
     """each file is compiled once; what CPUID says is an argument"""
@@ -195,6 +196,7 @@ def test_level_of_a_processor(three, network, tmp_path):
 
 # ---- the file ----
 
+@pytest.mark.sample(6, each=False)
 @pytest.mark.parametrize("cc", COMPILERS)
 @pytest.mark.parametrize("names", [*LISTS[:2], LISTS[3]], ids=",".join)
 def test_parts_compile_alone(names, cc, network, tmp_path):

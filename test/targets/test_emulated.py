@@ -77,6 +77,7 @@ def operator_tests():
     return [found[names[k * 613 % len(names)]] for k in range(MANY)]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target, numbers", split(spread(FEW, len(TARGETS)), len(TARGETS)))
 def test_operators(target, numbers, tmp_path):
     processor.require(plain(target))
@@ -100,6 +101,7 @@ def test_operators(target, numbers, tmp_path):
     skip_where_none(done, target)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target, numbers", split(spread(len(TARGETS), len(TARGETS)), len(TARGETS)))
 def test_random_programs(target, numbers, tmp_path):
     """with --exact, the bits of generic C on that machine"""

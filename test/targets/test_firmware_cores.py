@@ -116,6 +116,7 @@ def test_windows_turn(unsigned, tmp_path):
     assert words == [(True, 4), (False, 10)]
 
 
+@pytest.mark.sample(4)
 @pytest.mark.parametrize("name,seed,unsigned,target", list(cases()))
 def test_layers(name, seed, unsigned, target, tmp_path):
     """the same bytes as plain C makes by integers; those of the model's floats are at most one apart"""
@@ -156,6 +157,7 @@ def rows_cases():
                                marks=[] if more < 2 else pytest.mark.long)
 
 
+@pytest.mark.sample(13)
 @pytest.mark.parametrize("name,target,unsigned", list(rows_cases()))
 def test_rows(name, target, unsigned, tmp_path):
     """rows, and patches, that are passed on through circular buffers have the bytes of whole tensors"""
@@ -169,6 +171,7 @@ def test_rows(name, target, unsigned, tmp_path):
             np.testing.assert_array_equal(got, plain)
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("name", LAYERS)
 def test_passes(name, tmp_path):
     """each pass keeps every byte, where nothing runs the code"""
@@ -248,7 +251,7 @@ def workspace(folder):
     return int(re.search(r"WORKSPACE_SIZE (\d+)u", (folder / "model.h").read_text())[1])
 
 
-@pytest.mark.sample(4)
+@pytest.mark.sample(24, each=False)
 @pytest.mark.parametrize("target", THUMB)
 @pytest.mark.parametrize("seed", range(4))
 def test_streams(seed, target, tmp_path):

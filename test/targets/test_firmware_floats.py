@@ -82,6 +82,7 @@ def cases():
             yield pytest.param(name, behind, id=f"{name}-{behind}", marks=[] if k % len(BEHIND) == i else pytest.mark.long)
 
 
+@pytest.mark.sample(7)
 @pytest.mark.parametrize("name,behind", list(cases()))
 def test_networks(name, behind, tmp_path):
     """NaN and infinities among the inputs, too: a NaN stays one, though not with the same bits"""
@@ -108,6 +109,7 @@ def test_networks(name, behind, tmp_path):
         np.testing.assert_array_equal(got, want)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["sixteen", "one_channel", "points"])
 def test_rows_passed_on(name, tmp_path):
     """rows that pass through circular buffers are computed in vectors, too"""

@@ -70,6 +70,7 @@ def complaint(name, target, folder):
     return f"{target}: {done.returncode} {done.stderr}" if done.returncode else None
 
 
+@pytest.mark.sample(12)
 @pytest.mark.parametrize("name", QUICK)
 def test_sample(name, data, some):
     rows = [row for row in pairwise(QUICK, LANES, REGISTERS, FEATURES, PRODUCTS) if row[0] == name]

@@ -50,6 +50,7 @@ def loops(listing):
             yield [text for _, text in code[first:last + 1]]
 
 
+@pytest.mark.sample(4, each=False)
 @pytest.mark.skipif(not shutil.which("objdump"), reason="no objdump")
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("target", TARGETS)
@@ -87,7 +88,7 @@ def test_sums_stay_in_registers(target, cc, tmp_path):
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("example", ["attention", "attention_causal"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4)
 def test_both_products_of_attention(example, target, cc, tmp_path):
     if not shutil.which(cc):
         pytest.skip(f"no {cc}")

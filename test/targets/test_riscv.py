@@ -75,6 +75,7 @@ def results(model, target, folder, inputs, *options):
     return [pair for bits in TARGETS[target] for pair in zip(run(programs[bits], inputs), want, strict=True)]
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("options", [[], ["--exact"]], ids=["fast", "exact"])
 def test_floats(target, options, tmp_path):
@@ -88,7 +89,7 @@ def test_floats(target, options, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_int8", "dscnn_kws_int8", "micro_kws_qdq"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(6, each=False)
 def test_bytes(name, target, tmp_path):
     inputs, bind = bound(real(name))
     for got, want in results(real(name), target, tmp_path, inputs, *bind):
@@ -113,13 +114,14 @@ def test_blocks_of_weights(bits, target, tmp_path):
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", ["resnet8_fp32", "micro_kws_fp32"])
-@pytest.mark.sample(2)
+@pytest.mark.sample(4, each=False)
 def test_models(name, target, tmp_path):
     inputs, bind = bound(real(name))
     for got, want in results(real(name), target, tmp_path, inputs, *bind):
         np.testing.assert_allclose(got, want, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", ["resnet8_fp32", "resnet8_int8"])
 def test_groups_of_registers(name, tmp_path):
     """chosen by the schedule, which a file can overrule: four registers where that is faster, never in depthwise windows; the same bits"""
@@ -219,6 +221,7 @@ def test_without_a_flag(tmp_path):
 
 # ---- machine code ----
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name, product", [("resnet8_fp32", "vfmacc.vf"), ("resnet8_int8", "vmacc.vx")])
 def test_sums_stay_in_registers(name, product, target, tmp_path):

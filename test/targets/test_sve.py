@@ -47,6 +47,7 @@ def bindings(model):
     return [f"--input={p.name}={'x'.join(str(max(d.dim_value, 1)) for d in p.type.tensor_type.shape.dim)}" for p in onnx.load(model).graph.input]
 
 
+@pytest.mark.sample(3)
 @pytest.mark.parametrize("target", BYTES)
 @pytest.mark.parametrize("options", [[], ["--exact"]], ids=["fast", "exact"])
 def test_floats(target, options, tmp_path):

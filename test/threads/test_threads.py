@@ -136,7 +136,7 @@ def parallel_calls(work):
 
 @pytest.mark.parametrize("target", targets())
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(8, each=False)
 def test_same_bits_for_every_count(name, target):
     make, shape = MODELS[name]
     x = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
@@ -156,7 +156,7 @@ def test_same_bits_for_every_count(name, target):
 
 @pytest.mark.parametrize("target", targets())
 @pytest.mark.parametrize("name", MODELS)
-@pytest.mark.sample(2)
+@pytest.mark.sample(8, each=False)
 def test_no_data_races(name, target):
     """ThreadSanitizer, two callers at the same time: every part on a thread of its own, then the pool"""
     with dnncc.Workspace(f"tsan-{name}-{target}") as work:

@@ -29,6 +29,7 @@ def same_bits(name, folder, program, count, *arguments, target="vta"):
         assert got == [w.tobytes() for w in want], f"sample {k}"
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("name", MODELS)
 def test_bits(name, tmp_path):
     """two samples, stages in two orders, every access looked at"""
@@ -47,6 +48,7 @@ def test_unified_bits(name, cc, tmp_path):
     same_bits(name, tmp_path, program, 2, target="unified")
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("cc", ["gcc", "clang"])
 def test_unified_codes(cc, tmp_path):
     run(compiled(model("dscnn_kws_int8"), tmp_path, cc=cc, flags=["-O1", *SANITIZE, *UNIFIED], one=True, target="unified"), "codes")

@@ -43,6 +43,7 @@ def launches(loops):
     return len(re.findall("^stream ", loops, re.M))
 
 
+@pytest.mark.sample(2)
 @pytest.mark.parametrize("target, size", [("vta", 2), ("unified", 1)])
 def test_a_small_layer_is_no_launch(target, size, tmp_path):
     text = island(size)
