@@ -16,10 +16,10 @@ JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
 ROOMS := base ir $(addprefix ir/,target tensor adjoint loop library interp lower) cost schedule kernels passes $(addprefix passes/,simplify microbatch layout fuse vectorize memory calibrate quantize requantize) \
          $(addprefix engines/,scalar words vector tile grid stream commands) front front/compose front/onnx front/tflite front/gguf front/caffe \
          codegen codegen/targets codegen/llvm codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/export compiler/vta
-SOURCES := $(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c)))
-# what POSIX has and Windows has not; three files have another one in their place
+SOURCES := $(filter-out compiler/farm_mpi.c,$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
+# what POSIX has and Windows has not; five files have others in their place
 ifneq ($(filter windows w64,$(subst -, ,$(shell $(CC) -dumpmachine 2>/dev/null))),)
-SOURCES := $(filter-out compiler/process.c base/beneath.c base/private.c,$(SOURCES)) $(wildcard windows/*.c)
+SOURCES := $(filter-out compiler/process.c compiler/farm_line.c compiler/farm_enter.c base/beneath.c base/private.c,$(SOURCES)) $(wildcard windows/*.c)
 INC += -Iwindows -include windows/posix.h
 endif
 # LLVM's headers, where they are and dnncc is built for this system; dnncc loads the library when it is wanted (codegen/llvm/).
@@ -28,6 +28,12 @@ ifneq ($(filter $(shell uname -m)-%linux-gnu,$(shell $(CC) -dumpmachine 2>/dev/n
 LLVM ?= $(firstword $(foreach v,14 15 16 19,$(wildcard /usr/lib/llvm-$v/include)) $(shell llvm-config --includedir 2>/dev/null))
 COST := $(B)/libdnncc_cost.a
 all: $(COST)
+# What carries messages for dnncc under mpirun and srun (docs/many-machines.md), where there is MPI. MPICC= builds without it.
+MPICC ?= $(shell command -v mpicc 2>/dev/null)
+endif
+ifneq ($(MPICC),)
+MPI := $(B)/dnncc-mpi
+all: $(MPI)
 endif
 ifneq ($(and $(LLVM),$(wildcard $(LLVM)/llvm-c/LLJIT.h)),)
 SOURCES := $(filter-out codegen/llvm/llvm_absent.c,$(SOURCES))
@@ -96,7 +102,7 @@ $(B)/.others: python/libraries.sh packages.sh | $(B)/.systems
 	@touch $@
 $(B)/.systems: packages.sh | python
 	@$(VENV)/bin/pip install -q --disable-pip-version-check ziglang==0.17.1 onnx-ir==1.1.0 skl2onnx==1.20.0 mypy==2.4.1
-	@LOG=$@.log sh packages.sh riscv || $(SKIPPED)
+	@LOG=$@.log sh packages.sh riscv mpi || $(SKIPPED)
 	@touch $@
 
 # Compilers and emulators of the boards of test/boards, beside those that `check` installs.
@@ -145,6 +151,12 @@ all: $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc_vta.a $(B)/libdnncc_unified.a $(B)/
 $(B)/dnncc: $(B)/obj/compiler/main.o $(B)/libdnncc.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+
+# The one program that is linked with MPI. Its compiler is MPI's own, and what that leaves behind is not for sanitizers.
+$(B)/dnncc-mpi: compiler/farm_mpi.c compiler/farm_frame.h
+	@mkdir -p $(B)
+	$(call say,MPICC,$<)
+	$(Q)$(MPICC) $(STD) $(WARN) $(filter-out -fsanitize% -fno-sanitize%,$(CFLAGS)) -I. -o $@ $<
 
 # what runs programs for an accelerator: docs/accelerators.md
 $(B)/dnncc-vta: $(B)/obj/compiler/vta/main.o $(B)/libdnncc.a
@@ -284,7 +296,7 @@ $(B)/dnncc-config-version.cmake: cmake/dnncc-config-version.cmake.in FORCE
 FORCE:                                  # PREFIX may be another one each time
 
 # What goes where under PREFIX: source>place. share/dnncc/runtime is for cross builds (cmake/dnncc-config.cmake).
-PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta
+PROGRAMS := $(B)/dnncc>bin/dnncc $(B)/dnncc-vta>bin/dnncc-vta $(if $(MPI),$(B)/dnncc-mpi>lib/dnncc/dnncc-mpi)
 EXAMPLES := $(filter-out %/__pycache__,$(wildcard examples/*.* examples/Makefile examples/*/*))
 FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h runtime/dnncc.hpp>include/dnncc.hpp $(B)/libdnncc_runtime.a>lib/libdnncc_runtime.a \
          $(foreach m,vta unified,runtime/dnncc_$m.h>include/dnncc_$m.h $(B)/libdnncc_$m.a>lib/libdnncc_$m.a) \
@@ -309,7 +321,7 @@ FILES := runtime/dnncc_runtime.h>include/dnncc_runtime.h runtime/dnncc.hpp>inclu
          $(B)/editor/dnn>share/dnncc/vscode/dnn.tmLanguage.json $(B)/editor/loops>share/dnncc/vscode/loops.tmLanguage.json \
          $(foreach f,$(EXAMPLES),$f>share/dnncc/$f) \
          $(foreach f,README.md LICENSE $(sort $(wildcard docs/*.md)),$f>share/doc/dnncc/$(notdir $f))
-OWN_FOLDERS := lib/cmake/dnncc share/dnncc/runtime share/dnncc/vscode \
+OWN_FOLDERS := lib/dnncc lib/cmake/dnncc share/dnncc/runtime share/dnncc/vscode \
                $(sort $(foreach f,$(wildcard examples/*/.),share/dnncc/$(f:/.=))) share/dnncc/examples share/dnncc share/doc/dnncc
 TOP := $(DESTDIR)$(PREFIX)
 source_of = $(firstword $(subst >, ,$1))
@@ -578,6 +590,6 @@ zoo-digest: all python $(B)/machines
 	$(PY) test/bench/digest.py --dnncc=$(B)/dnncc --write=$(B)/zoo.digest $(DIGEST_FLAGS)
 
 clean:
-	rm -rf $(B)/host $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/dnncc-vta $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so $(B)/wheel $(B)/dist $(GENERATED) $(PROTOS:%=$(B)/%.pb-c.c)
+	rm -rf $(B)/host $(B)/obj $(B)/unit $(B)/asan $(B)/digits $(B)/dnncc $(B)/dnncc-mpi $(B)/dnncc-vta $(B)/libdnncc.a $(B)/libdnncc_runtime.a $(B)/libdnncc_runtime.so $(B)/wheel $(B)/dist $(GENERATED) $(PROTOS:%=$(B)/%.pb-c.c)
 
 -include $(DEPENDENCIES)

@@ -51,6 +51,8 @@ image     libtiff-dev               header   tiffio.h
 image     libwebp-dev               header   webp/decode.h
 image     libopenjp2-7-dev          file     /usr/include/openjpeg-2.5/openjpeg.h
 blas      libopenblas-dev          header   cblas.h
+mpi       openmpi-bin               command  mpirun
+mpi       libopenmpi-dev            command  mpicc
 page      chromium                  command  chromium
 voice     espeak-ng                 command  espeak-ng
 riscv     clang-16                  command  clang-16

@@ -19,6 +19,8 @@ static const char sources[] =
 #include "sources.inc"
         ;
 
+const char *sources_digest(void) { return sources; }
+
 enum { PART_ALIGN = 4096, PARTS_MAX = 32 };
 #define MAGIC "dnncc 1"
 struct head {

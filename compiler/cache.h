@@ -19,6 +19,9 @@
 #include "codegen/llvm/llvm_printer.h"
 #include "compiler/driver.h"
 
+/* Returns a digest of all that this dnncc is made of, by which builds are told apart. */
+const char *sources_digest(void);
+
 /* Looks for the program of an equal run, which becomes run->state.program, *found. Where nothing is
  * to be cached there is none. Returns false after an error, of the folder or of the model's
  * file. */

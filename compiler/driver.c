@@ -13,7 +13,9 @@
 #include "codegen/machines/machines.h"
 #include "codegen/targets.h"
 #include "compiler/cache.h"
+#include "compiler/batch.h"
 #include "compiler/calibrate.h"
+#include "compiler/farm.h"
 #include "compiler/harness.h"
 #include "compiler/jit.h"
 #include "compiler/process.h"
@@ -603,9 +605,24 @@ static bool asks_for_json(int argc, char **argv)
 
 enum exit_code driver_main(int argc, char **argv)
 {
+        struct diag diag = { .subject = "dnncc" };
         signal(SIGPIPE, SIG_IGN);       /* Writing to a closed pipe is an error, not a silent
                                          * death. */
         signal(SIGXFSZ, SIG_IGN);       /* So is a file larger than the caller allows. */
+        const bool entered = farm_enter(argc, argv, &diag);
+        const enum exit_code code = entered ? driver_command(argc, argv) : diag.code;
+        farm_leave();
+        return code;
+}
+
+/* Returns whether a command has pieces for the workers of a farm. */
+static bool has_pieces(const struct options *o)
+{
+        return o->batch != NULL;
+}
+
+enum exit_code driver_command(int argc, char **argv)
+{
         struct run run;
         process_begin();
         start(&run);
@@ -616,6 +633,10 @@ enum exit_code driver_main(int argc, char **argv)
         choose_color(&run.options);
         diag_json = run.options.error_format == MESSAGES_JSON;
         bool help = fine && print_help(&run, &fine);
+        if (fine && farm_is_worker() && (help || !has_pieces(&run.options)))
+                return finish(&run, true);      /* The coordinator does it alone. */
+        if (fine && !help && run.options.batch)
+                return finish(&run, batch(&run, argc, argv));
         if (fine && !help && run.options.merge.count)
                 return finish(&run, merge_files(&run));
         if (fine && !help && !run.options.model) {

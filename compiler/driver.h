@@ -63,6 +63,8 @@ struct run {
 };
 
 enum exit_code driver_main(int argc, char **argv);
+/* Does one command, in a process that has been prepared for commands (driver_main). */
+enum exit_code driver_command(int argc, char **argv);
 enum exit_code driver_run(const struct options *options); /* Does all but reading the command
                                                            * line. */
 

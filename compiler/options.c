@@ -42,6 +42,7 @@ const struct option_choice options_choices[] = {
 const struct options options_preset = {
         .level = 2,
         .threads = 1,
+        .jobs = 1,
         .max_ram = -1,
         .max_consts = -1,
         .max_stack = -1,

@@ -11,6 +11,9 @@
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 #include "base/clock.h"
 #include "base/diag.h"
@@ -57,7 +60,7 @@ static void remove_from(int first)
 
 /* Each child leads a process group: what it starts ends with it. These are changed while signals
  * are held only. */
-enum { CHILDREN_MAX = 8, GRACE = 200, TICK_MS = 10 };
+enum { CHILDREN_MAX = 300, GRACE = 200, TICK_MS = 10 };
 static pid_t children[CHILDREN_MAX];
 static int child_count;
 
@@ -80,6 +83,8 @@ static void end_group(pid_t group)
 
 static void end_children(void)
 {
+        for (int i = 0; i < child_count; i++)
+                kill(-children[i], SIGTERM);    /* All end at the same time. */
         while (child_count)
                 end_group(children[--child_count]);
 }
@@ -352,6 +357,31 @@ int process_run(int (*body)(void *context), void *context)
                 _exit(body(context));
         return wait_for(child, 0);
 }
+
+/* The child's parent is `parent`, or has ended already. */
+static void end_with(pid_t parent)
+{
+#ifdef __linux__
+        prctl(PR_SET_PDEATHSIG, SIGTERM);
+#endif
+        if (getppid() != parent)
+                _exit(128 + SIGTERM);
+}
+
+pid_t process_start(int (*body)(void *context), void *context)
+{
+        const pid_t parent = getpid();
+        fflush(NULL);
+        pid_t child = start_child();
+        if (child == 0) {
+                process_begin();
+                end_with(parent);
+                _exit(body(context));
+        }
+        return child;
+}
+
+int process_join(pid_t child, double seconds) { return wait_for(child, seconds); }
 
 static void close_both(const int end[2])
 {

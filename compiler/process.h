@@ -61,6 +61,11 @@ enum { COMMAND_LATE = -2 };
 int command_run_within(const char *command, double seconds);
 /* Runs a function in a child: its result is the child's exit code. */
 int process_run(int (*body)(void *context), void *context);
+/* process_start runs a function in a child beside this process, which has handlers of its own
+ * (process_begin) and, on Linux, ends when this process does, whatever ends it; -1: there is none.
+ * process_join waits for its end as command_run_within does for a command's. */
+pid_t process_start(int (*body)(void *context), void *context);
+int process_join(pid_t child, double seconds);
 /* command_open runs a command beside this process: it reads what is written to `in`, and `out`
  * gives what it writes. It returns false, with errno, where the command cannot be started.
  * command_close closes both, so that the command ends, and returns its status. */

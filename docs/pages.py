@@ -15,7 +15,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # the order of the contents; a document that is in none of them is an error of Sphinx
 PARTS = {
-    "Using dnncc": ["docs/user-guide", "docs/tutorial", "docs/quantization", "docs/memory", "docs/schedules", "docs/questions", "docs/interface"],
+    "Using dnncc": ["docs/user-guide", "docs/tutorial", "docs/quantization", "docs/memory", "docs/schedules", "docs/many-machines", "docs/questions", "docs/interface"],
     "Targets": ["docs/arm", "docs/riscv", "docs/gpu", "docs/accelerators", "docs/misra", "docs/adding-a-target"],
     "Measured": ["docs/benchmarks", "docs/operators", "docs/compile-time", "docs/conformance"],      # and docs/measurements/
     "Inside": ["docs/architecture", "docs/glossary", "docs/ir", "docs/remarks", "docs/rates", "docs/adding", "CONTRIBUTING", "CHANGELOG"],

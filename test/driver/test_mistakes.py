@@ -60,6 +60,7 @@ def folder(tmp_path_factory):
     (top / "bad.schedule").write_text("dnncc-schedule 1\n; of nothing\nconvolve_packed: colums=2\n")
     (top / "sums.schedule").write_text("dnncc-schedule 1\nconvolve <1 x 16 x 11 x 11 x f32> <16 x 16 x 3 x 3 x f32> pads=1,1,1,1: sums=7 along=5\n")
     (top / "other.schedule").write_text("dnncc-schedule 1\nconvolve_packed <1 x 1 x 1 x 1 x 16 x f32>: columns=2\n")
+    (top / "zoo.list").write_text("# the zoo\nrelu.onnx --tagret=native -o relu.c\n")
     return top
 
 

@@ -1,0 +1,175 @@
+# SPDX-License-Identifier: MIT
+"""Commands that have pieces for many processes, under mpirun: what one process writes, byte for byte, whatever becomes of workers."""
+import os
+import pathlib
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+import dnncc  # noqa: E402
+from test_batch import DIGITS, descendants, is_alive, rows, zoo  # noqa: E402, F401
+
+MESSENGER = pathlib.Path(dnncc.DNNCC).with_name("dnncc-mpi")
+MPIRUN = shutil.which("mpirun")
+# more ranks than cores, by root in a container
+MPI = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMPI_MCA_rmaps_base_oversubscribe": "1",
+       "OMPI_MCA_btl": "self,vader,tcp", "OMPI_MCA_btl_base_warn_component_unused": "0"}
+with_mpi = pytest.mark.skipif(not MESSENGER.exists() or not MPIRUN, reason="no MPI (openmpi-bin, libopenmpi-dev)")
+
+
+def mpirun(n, *words, program=dnncc.DNNCC, **keywords):
+    return dnncc.run([MPIRUN, "-n", n, program, *words], **{"env": MPI, **keywords})
+
+
+def own(text):
+    """what dnncc says, without mpirun's words about exit codes"""
+    return re.sub(r"^-{20,}\n.*?^-{20,}\n", "", text, flags=re.M | re.S)
+
+
+LIST = "a.onnx -o a.c\nnone.onnx -o n.c\nb.onnx --target=x86-64-v3 -MD -o b.c\nbroken.onnx -o broken.c\nc.onnx --emit=ir -o -\n"
+
+
+@with_mpi
+@pytest.mark.slow
+@pytest.mark.parametrize("ranks", [2, 4, 8])
+def test_batch(ranks, zoo):  # noqa: F811
+    """8: more ranks than lines"""
+    (zoo / "list.txt").write_text(LIST)
+    alone = dnncc.run([dnncc.DNNCC, "--batch=list.txt"], cwd=zoo)
+    files = {name: (zoo / name).read_bytes() for name in ("a.c", "a.h", "b.c", "b.h", "b.d")}
+    for name in files:
+        (zoo / name).unlink()
+    done = mpirun(ranks, "--batch=list.txt", cwd=zoo)
+    assert done.returncode == alone.returncode == 2 and rows(done) == rows(alone) and own(done.stderr) == alone.stderr
+    assert files == {name: (zoo / name).read_bytes() for name in files}
+
+
+@with_mpi
+def test_options_without_pieces(zoo):  # noqa: F811
+    """each process is what it is alone, and none starts MPI"""
+    done = mpirun(2, "--version")
+    assert done.returncode == 0 and done.stdout == 2 * dnncc.run([dnncc.DNNCC, "--version"]).stdout and not done.stderr
+    assert "mpi" not in dnncc.run(["ldd", dnncc.DNNCC]).stdout
+
+
+@pytest.mark.parametrize("variable, launcher", [("OMPI_COMM_WORLD_SIZE", "mpirun"), ("PMI_SIZE", "mpirun"), ("SLURM_STEP_NUM_TASKS", "srun")])
+def test_without_messenger(variable, launcher, zoo):  # noqa: F811
+    """a dnncc that was built without MPI names the packages; one process needs none"""
+    program = zoo / "alone" / "dnncc"
+    program.parent.mkdir()
+    shutil.copy(dnncc.DNNCC, program)
+    (zoo / "list.txt").write_text("a.onnx -o a.c\n")
+    env = {"PATH": "/nowhere", variable: "4"}
+    done = dnncc.run([program, "--batch=list.txt"], cwd=zoo, env=env)
+    assert done.returncode == 4 and done.stderr == (
+        f"dnncc: error: --batch in 4 processes of {launcher} wants dnncc-mpi, which make builds where MPI is: Debian's packages are "
+        "openmpi-bin and libopenmpi-dev\n")
+    assert dnncc.run([program, "--batch=list.txt"], cwd=zoo, env={**env, variable: "1"}).returncode == 0
+    assert dnncc.run([program, "a.onnx", "-o", "b.c"], cwd=zoo, env=env).returncode == 0
+
+
+@with_mpi
+def test_another_mpirun(zoo):  # noqa: F811
+    """that started several processes which do not know of each other"""
+    (zoo / "list.txt").write_text("a.onnx -o a.c\n")
+    done = dnncc.run([dnncc.DNNCC, "--batch=list.txt"], cwd=zoo, env={**MPI, "SLURM_STEP_NUM_TASKS": "3"})
+    assert done.returncode == 1 and "dnncc-mpi: error: 3 processes were started, and MPI knows of one" in done.stderr
+    assert not (zoo / "a.c").exists()
+
+
+@with_mpi
+@pytest.mark.slow
+def test_other_build(zoo):  # noqa: F811
+    """is refused before anything runs, and both digests are named"""
+    other = zoo / "other"
+    other.mkdir()
+    program = pathlib.Path(dnncc.DNNCC).read_bytes()
+    digest = re.search(rb"[0-9a-f]{64}", (dnncc.ROOT / "build" / "sources.inc").read_bytes())[0]
+    assert program.count(digest) == 1
+    (other / "dnncc").write_bytes(program.replace(digest, b"0123456789abcdef" * 4))
+    (other / "dnncc").chmod(0o755)
+    shutil.copy(MESSENGER, other)
+    (zoo / "list.txt").write_text("a.onnx -o a.c\n")
+    done = dnncc.run([MPIRUN, "-n", 2, dnncc.DNNCC, "--batch=list.txt", ":", "-n", 1, other / "dnncc", "--batch=list.txt"], cwd=zoo, env=MPI)
+    assert done.returncode == 1 and not (zoo / "a.c").exists()
+    assert re.search(rf"error: worker 3 \(.*, process \d+\) is another build of dnncc: its sources have the digest 0123456789abcdef, "
+                     rf"those here {digest[:16].decode()}", done.stderr)
+
+
+def wait_for(what, seconds=20):
+    end = time.monotonic() + seconds
+    while not (found := what()):
+        assert time.monotonic() < end, "in vain"
+        time.sleep(.02)
+    return found
+
+
+def workers_of(pid):
+    """processes of dnncc that an environment made workers, and of dnncc-mpi"""
+    found = {"worker": [], "coordinator": [], "dnncc-mpi": []}
+    for child in descendants(pid):
+        try:
+            words = pathlib.Path(f"/proc/{child}/cmdline").read_bytes().split(b"\0")
+            place = re.search(rb"DNNCC_FARM=\d+ (\d+)", pathlib.Path(f"/proc/{child}/environ").read_bytes())
+            parent = int(pathlib.Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[1])
+            name = pathlib.Path(f"/proc/{parent}/comm").read_text().strip()
+        except (FileNotFoundError, ProcessLookupError, IndexError):
+            continue
+        if pathlib.Path(words[0].decode()).name == "dnncc-mpi":
+            found["dnncc-mpi"].append(child)
+        elif place and name == "dnncc-mpi":
+            found["coordinator" if place[1] == b"0" else "worker"].append(child)
+    return found
+
+
+def slow_compiler(folder, seconds):
+    """takes so long, and leaves a mark for each that was started"""
+    compiler = folder / "cc"
+    compiler.write_text(f"#!/bin/sh\necho $$ >> {folder}/started\nsleep {seconds}\nexec cc \"$@\"\n")
+    compiler.chmod(0o755)
+    return compiler
+
+
+@with_mpi
+@pytest.mark.slow
+def test_lost_worker(zoo):  # noqa: F811
+    """costs its piece, which another makes again; behind it there is nothing left"""
+    compiler = slow_compiler(zoo, 2)
+    (zoo / "tmp").mkdir()
+    (zoo / "list.txt").write_text("".join(f"{name}.onnx --bench=1 --cc={compiler}\n" for name in "abcd"))
+    with subprocess.Popen([MPIRUN, "-n", "3", dnncc.DNNCC, "--batch=list.txt"], cwd=zoo, env={**MPI, "TMPDIR": str(zoo / "tmp")},
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        wait_for(lambda: (zoo / "started").exists() and len((zoo / "started").read_text().split()) == 3)
+        os.kill(workers_of(run.pid)["worker"][0], signal.SIGKILL)
+        out, errors = run.communicate(timeout=60)
+    assert run.returncode == 0, errors
+    assert out.endswith("4 of 4 lines done\n") and re.search(r"warning: worker \d \(.*\) was lost: its piece, number \d, is made by another", errors)
+    assert [name for name in os.listdir(zoo / "tmp") if name.startswith("dnncc")] == []
+
+
+@with_mpi
+@pytest.mark.slow
+@pytest.mark.parametrize("whom, number", [("coordinator", signal.SIGKILL), ("dnncc-mpi", signal.SIGKILL), ("mpirun", signal.SIGINT), ("mpirun", signal.SIGTERM)])
+def test_all_end(whom, number, zoo):  # noqa: F811
+    """within five seconds where rank 0 does, and where mpirun is told to; what was unfinished is gone"""
+    compiler = slow_compiler(zoo, 60)
+    (zoo / "tmp").mkdir()
+    (zoo / "list.txt").write_text("".join(f"{name}.onnx --bench=1 --cc={compiler}\n" for name in "abcd"))
+    with subprocess.Popen([MPIRUN, "-n", "3", dnncc.DNNCC, "--batch=list.txt"], cwd=zoo, env={**MPI, "TMPDIR": str(zoo / "tmp")},
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        wait_for(lambda: (zoo / "started").exists() and len((zoo / "started").read_text().split()) == 3)
+        found, all_of_them = workers_of(run.pid), descendants(run.pid)
+        assert len(found["worker"]) == 3 and len(found["coordinator"]) == 1 and len(found["dnncc-mpi"]) == 3
+        start = time.monotonic()
+        os.kill(run.pid if whom == "mpirun" else found[whom][0], number)
+        wait_for(lambda: not any(is_alive(pid) for pid in all_of_them), 5)
+        assert time.monotonic() - start < 5
+        run.communicate(timeout=20)
+    assert run.returncode != 0
+    assert [name for name in os.listdir(zoo / "tmp") if name.startswith("dnncc")] == []
