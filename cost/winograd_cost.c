@@ -82,6 +82,16 @@ int64_t winograd_batches(const struct winograd_work *w, int64_t least, const str
         return best;
 }
 
+double winograd_weights_cost(const struct winograd_work *w, double taps,
+                             const struct target *target)
+{
+        /* They are read, moved, and read again; U is fetched before it is written. */
+        enum { MOVES = 3, RESULTS = 2 };
+        const double windows = w->channels * w->outputs;
+        return taps * windows * w->f->elements / cost_products_per_cycle(target) +
+               4 * windows * (MOVES * taps + RESULTS * w->f->elements) / rate_memory(target);
+}
+
 double winograd_tiles(int64_t images, int64_t rows, int64_t columns,
                       const struct winograd_square *f)
 {

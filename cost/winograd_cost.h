@@ -14,6 +14,9 @@ double winograd_cost(const struct winograd_work *w, double batches, const struct
 /* Returns how many batches are best, a multiple of `least`; *cycles is what they cost. */
 int64_t winograd_batches(const struct winograd_work *w, int64_t least, const struct target *target,
                          double *cycles);
+/* Returns the cycles that a run takes to transform weights of `taps` taps. */
+double winograd_weights_cost(const struct winograd_work *w, double taps,
+                             const struct target *target);
 /* Returns the number of tiles. */
 double winograd_tiles(int64_t images, int64_t rows, int64_t columns,
                       const struct winograd_square *f);

@@ -96,6 +96,9 @@ double schedule_winograd_gain(const struct op *packed, const struct winograd_squ
                                               outputs, f };
                 double some;
                 winograd_batches(&work, 1, machine->target, &some);
+                if (!value_is_constant(op_operand(packed, 1)))
+                        some += winograd_weights_cost(&work, taps_of(packed, &phases),
+                                                      machine->target);
                 direct += one * winograd_direct_cost(weights, sums, machine->target);
                 cycles += one * some;
                 counts++;

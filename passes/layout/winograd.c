@@ -9,11 +9,13 @@
  *
  * Windows have up to 7 taps along each dimension; with strides, phases of x are channels of their
  * own. The pad grows until all tiles lie in it. Weights are transformed here, in double, and grow
- * to (tile + window - 1) / window times as many along each dimension. Which tile, or none, is a
- * matter of predicted time (schedule/choose_winograd.c), and of --limit winograd_percent: weights
+ * to (tile + window - 1) / window times as many along each dimension; those that a run gives, as
+ * in a step of training, are transformed by the run (winograd_computed.c). Which tile, or none, is
+ * a matter of predicted time (schedule/choose_winograd.c), and of --limit winograd_percent: weights
  * that save most for a byte come first. Convolutions that a file of schedules has a schedule for
  * stay as they are. Class R: errors are larger than those of plain sums, so that of a layer is
- * measured on its own weights (winograd_weights.c): a tile of which it passes 1e-5 of the largest
+ * measured on its own weights, or on random ones where a run gives them (winograd_weights.c): a
+ * tile of which it passes 1e-5 of the largest
  * result is not taken; an infinity or a NaN spreads over its tile. Convolutions whose results are
  * taken as integers stay as they are. Tiles take memory, and need all rows at once: where that is
  * more than --max-ram, there are no tiles (compiler/budget.c). */
@@ -61,6 +63,22 @@ static struct value *extend(struct builder *b, struct value *x, const dim_t *wan
 
 /* ---- the pass ---- */
 
+/* Returns how many outputs there are, with those that fill the last block. */
+static int64_t outputs_of(const struct op *op)
+{
+        const struct type *y = op_result(op)->type;
+        return type_extent(y, 1) * type_extent(y, y->rank - 1);
+}
+
+/* Returns how many outputs a panel of transformed weights has. */
+static int64_t panel_width(const struct op *op, const struct target *target)
+{
+        const int64_t line = schedule_winograd_line(packed_lanes(op_operand(op, 0)->type,
+                                                                 op_operand(op, 1)->type),
+                                                    target);
+        return schedule_winograd_panel(outputs_of(op) / line) * line;
+}
+
 static bool can_be_tiled(const struct op *op, const struct target *target)
 {
         const struct op *owner = op->region->owner;
@@ -71,14 +89,15 @@ static bool can_be_tiled(const struct op *op, const struct target *target)
         const int last = x->type->rank - 1, dims = winograd_dims(op);
         int64_t line = schedule_winograd_line(packed_lanes(x->type, w->type), target);
         if (dims < 1 || dims > WINOGRAD_DIMS || x->type->element != E_F32 ||
-            y->type->element != E_F32 || !value_is_constant(w))
+            y->type->element != E_F32)
                 return false;
         const bool steps = !op_all_ones(op, "strides");
         return type_extent(x->type, last) % line == 0 && op_int(op, "block") % line == 0 &&
                line % WINOGRAD_BATCH == 0 && packed_panel(x->type, w->type) % line == 0 &&
                op_int(op, "groups") == 1 && !layout_becomes_whole(y) &&
                op_all_ones(op, "dilations") && !type_is_empty(y->type) &&
-               (!steps || (op_is_static_inside(op) && op_int(op, "channels") % line == 0));
+               (!steps || (op_is_static_inside(op) && op_int(op, "channels") % line == 0)) &&
+               (value_is_constant(w) || winograd_is_computable(op, panel_width(op, target)));
 }
 
 /* Returns the extents that x needs for whole tiles. */
@@ -127,21 +146,18 @@ static bool replace(struct op *op, const int64_t *tile, const struct pass_contex
                              .before = op,
                              .location = op->location,
                              .diag = context->diag };
-        const struct type *y = op_result(op)->type;
         struct winograd_weights w;
         dim_t whole[WINOGRAD_DIMS];
         winograd_weights_of(op, tile, &w);
         whole_extents(m, op, &w, whole);
         struct value *x = extend(&b, op_operand(op, 0), whole);
-        int64_t line = schedule_winograd_line(packed_lanes(op_operand(op, 0)->type,
-                                                           op_operand(op, 1)->type),
-                                              context->target),
-                outputs = type_extent(y, 1) * type_extent(y, y->rank - 1);
-        struct value *u = winograd_transform(m, &w, outputs,
-                                             schedule_winograd_panel(outputs / line) * line);
-        struct value *result = x ? value_build(&b, OP_convolve_winograd, (struct value *[]){ x, u },
-                                               2, attributes(m, op, &w), y)
-                                 : NULL;
+        const int64_t width = panel_width(op, context->target);
+        struct value *u = w.w ? winograd_transform(m, &w, outputs_of(op), width)
+                              : winograd_compute(&b, op, &w, outputs_of(op), width);
+        struct value *result = x && u ? value_build(&b, OP_convolve_winograd,
+                                                    (struct value *[]){ x, u }, 2,
+                                                    attributes(m, op, &w), op_result(op)->type)
+                                      : NULL;
         if (!result)
                 return false;
         value_replace(op_result(op), result);
@@ -197,10 +213,13 @@ double winograd_constants(const struct module *m)
         return bytes;
 }
 
-/* Returns by how many bytes weights grow, which are f32 when they are transformed. */
+/* Returns by how many bytes weights grow, which are f32 when they are transformed; those that a run
+ * gives are no constants. */
 static double growth_of(const struct winograd_weights *w)
 {
-        const struct type *t = w->w->value.type;
+        if (!w->w)
+                return 0;
+        const struct type *t = w->type;
         const double count = (double)type_elements(t);
         const double phases = (double)(w->stride[0] * w->stride[1]),
                      taps = (double)(w->taps[0] * w->taps[1]);

@@ -22,7 +22,9 @@ bool winograd_weights_of(const struct op *packed, const int64_t *tile, struct wi
         const struct type *type = op_operand(packed, 1)->type;
         const int64_t *strides = op_ints(packed, "strides", NULL);
         int64_t window[WINOGRAD_DIMS];
-        *w = (struct winograd_weights){ .w = op_operand(packed, 1)->constant,
+        const struct value *given = op_operand(packed, 1);
+        *w = (struct winograd_weights){ .type = type,
+                                        .w = value_is_constant(given) ? given->constant : NULL,
                                         .channels = op_int(packed, "channels"),
                                         .blocks = type_extent(type, 1),
                                         .inner = type_extent(type, type->rank - 3),
@@ -43,9 +45,22 @@ static float weight_at(const struct constant *c, int64_t at)
         return (float)(code ? element_code_number(code, (unsigned)x.u) : x.f);
 }
 
-/* Loads the taps at `at` of a batch of outputs. */
+/* Returns a number between -1 and 1 that is drawn for weight number `at`. */
+static float drawn_weight(int64_t at)
+{
+        uint32_t x = (uint32_t)at * 2654435761u;
+        x = (x ^ x >> 15) * 2246822519u;
+        return (float)((double)(x ^ x >> 13) / 0x1p31 - 1);
+}
+
+/* Loads the taps at `at` of a batch of outputs; c is NULL: they are drawn. */
 static void load_taps(const struct constant *c, int64_t at, float *taps)
 {
+        if (!c) {
+                for (int l = 0; l < BATCH; l++)
+                        taps[l] = drawn_weight(at + l);
+                return;
+        }
         if (c->kind == CONSTANT_DENSE && c->value.type->element == E_F32) {
                 memcpy(taps, (const char *)c->data + (size_t)at * sizeof(float),
                        BATCH * sizeof(float));
@@ -98,8 +113,8 @@ static void transform_windows(const struct winograd_square *f, windows w, double
 struct value *winograd_transform(struct module *m, const struct winograd_weights *w,
                                  int64_t outputs, int64_t width)
 {
-        const struct type *old = w->w->value.type;
-        const int64_t lanes = type_extent(old, old->rank - 1), panels = divide_up(outputs, width),
+        const int64_t lanes = type_extent(w->type, w->type->rank - 1),
+                      panels = divide_up(outputs, width),
                       phases = w->stride[0] * w->stride[1], channels = phases * w->channels;
         dim_t dims[] = { dim_of(w->f.elements), dim_of(panels), dim_of(channels),
                          dim_of(width / lanes), dim_of(lanes) };

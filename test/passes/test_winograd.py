@@ -24,8 +24,8 @@ NO_SPECTRA = "--limit=spectrum_percent=0"
 class Layer:
     """A convolution, bias and ReLU as ONNX, its input, and its result in double precision."""
 
-    def __init__(self, channels, outputs, rows, columns=None, window=3, pad=1, seed=1, group=1, images=1, **attributes):
-        """of a signal, where `rows` is 0; window and pad: a number for both dimensions, or a list"""
+    def __init__(self, channels, outputs, rows, columns=None, window=3, pad=1, seed=1, group=1, images=1, given=False, **attributes):
+        """of a signal, where `rows` is 0; window and pad: a number for both dimensions, or a list; given: weights are an input"""
         size = [rows, columns or rows] if rows else [columns]
         window, pad = ([v] * len(size) if isinstance(v, int) else v for v in (window, pad))
         r = np.random.default_rng(seed)
@@ -36,7 +36,9 @@ class Layer:
         nodes = [onnx.helper.make_node("Conv", ["x", "w", "b"], ["c"], pads=[*pad, *pad], group=group, **attributes), onnx.helper.make_node("Relu", ["c"], ["y"])]
         ports = [onnx.helper.make_tensor_value_info("x", 1, self.x.shape), onnx.helper.make_tensor_value_info("y", 1, None)]
         weights = [onnx.numpy_helper.from_array(self.w, "w"), onnx.numpy_helper.from_array(self.b, "b")]
-        graph = onnx.helper.make_graph(nodes, "g", ports[:1], ports[1:], weights)
+        self.given = [self.x, self.w] if given else [self.x]
+        inputs = ports[:1] + [onnx.helper.make_tensor_value_info("w", 1, self.w.shape)] * given
+        graph = onnx.helper.make_graph(nodes, "g", inputs, ports[1:], weights[given:])
         self.model = onnx.helper.make_model(graph, opset_imports=[onnx.helper.make_opsetid("", 17)], ir_version=8)
 
     def save(self, folder):
@@ -77,11 +79,14 @@ CHOICES = [
     (Layer(64, 64, 56, strides=[2, 2]), None), (Layer(64, 64, 28, dilations=[2, 2]), None), (Layer(64, 64, 28, window=8, pad=3), None),
     (Layer(64, 64, 28, window=1), None), (Layer(8, 64, 28), None), (Layer(128, 128, 28, group=2), None),
     (Layer(56, 64, 56, window=5, pad=2, strides=[2, 2]), None),        # phases of whole vectors alone
+    (Layer(64, 64, 56, given=True), "4"), (Layer(256, 256, 14, images=8, given=True), [2, 2]),  # transformed in each run
+    (Layer(256, 256, 14, given=True), None), (Layer(64, 48, 56, given=True), None),      # panels of other outputs
+    (Layer(64, 64, 56, window=5, pad=2, strides=[2, 2], given=True), None),
 ]
 
 
 def name_of(value):
-    return f"{value.x.shape[1]}-{value.w.shape[0]} {value.x.shape[2:]} by {value.w.shape[2:]}/{value.strides}" if isinstance(value, Layer) else str(value)
+    return f"{'given ' * (len(value.given) > 1)}{value.x.shape[1]}-{value.w.shape[0]} {value.x.shape[2:]} by {value.w.shape[2:]}/{value.strides}" if isinstance(value, Layer) else str(value)
 
 
 @pytest.mark.parametrize("layer,tile", CHOICES, ids=name_of)
@@ -123,15 +128,17 @@ WINDOWS = [[2, 2], [3, 2], [4, 4], [5, 5], [6, 3], [7, 7], [1, 3], [1, 7], [5, 1
     Layer(64, 40, 28), Layer(200, 48, 13, 18, pad=0), Layer(64, 64, 10),
     *(Layer(64, 64, 24 if len(w) > 1 else 0, 24 if len(w) > 1 else 500, window=w, pad=[k // 2 for k in w]) for w in WINDOWS),
     *(Layer(64, 64, 56, window=w, pad=1, strides=s) for w, s in (([5, 5], [2, 2]), ([7, 7], [2, 2]), ([3, 6], [1, 2]), ([5, 3], [3, 1]))),
-    Layer(64, 64, 0, 1000, window=7, pad=3, strides=[2])], ids=name_of)
-@pytest.mark.sample(28, each=False)
+    Layer(64, 64, 0, 1000, window=7, pad=3, strides=[2]),
+    *(Layer(64, outputs, 56, images=2, given=True) for outputs in (16, 32, 64, 96)),
+    Layer(64, 64, 0, 2000, window=5, pad=2, given=True), Layer(64, 64, 56, window=[3, 5], pad=[1, 2], images=2, given=True)], ids=name_of)
+@pytest.mark.sample(20, each=False)
 def test_error(layer, target, tmp_path):
     """of the largest result; and far below what a wrong coefficient would make of it"""
     processor.require(target)
     path, options = layer.save(tmp_path), [f"--target={target}", ROOM, NO_SPECTRA]
     assert form_of(path, *options) or processor.emulator(target), name_of(layer)
     dnncc.compile_model(path, tmp_path, options)
-    result, = dnncc.run_host(dnncc.build_host(tmp_path, ["-O1"], emulator=processor.emulator(target)), [layer.x])
+    result, = dnncc.run_host(dnncc.build_host(tmp_path, ["-O1"], emulator=processor.emulator(target)), layer.given)
     expected = layer.expected()
     assert np.abs(result - expected).max() <= 1e-5 * np.abs(expected).max()
 
