@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the options of training say: the optimizer and its numbers, and which weights it updates. */
+/* What the options of training say: the optimizer and its numbers. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -7,7 +7,6 @@
 #include "base/suggest.h"
 #include "compiler/train.h"
 #include "front/import.h"
-#include "ir/adjoint/adjoint.h"
 
 bool train_usage(const struct training *t, const char *option, const char *text)
 {
@@ -134,118 +133,4 @@ bool train_parse(struct run *run)
         run->training = ARENA_NEW(run->arena, struct import_training);
         run->training->nodes = run->options.training_mode;
         return true;
-}
-
-/* ---- the weights ---- */
-
-/* Is v one of the weights already? Several initializers of equal bytes may be one constant. */
-static bool is_weight(const struct training *t, const struct value *v)
-{
-        for (int i = 0; i < t->weight_count; i++)
-                if (t->weights[i].value == v)
-                        return true;
-        return false;
-}
-
-static void add_weight(struct training *t, const char *name, struct value *v)
-{
-        if (is_weight(t, v) || !gradient_reaches(t->arena, t->loss.value, v))
-                return;
-        ARENA_GROW(t->arena, t->weights, t->weight_count);
-        t->weights[t->weight_count++] = (struct trained){ .value = v, .own.name = name };
-}
-
-/* Does an item of the list name this initializer, "w1" or "w*"? */
-static bool is_named(const struct list *list, const char *name, bool *used)
-{
-        bool found = false;
-        for (int i = 0; i < list->count; i++) {
-                const char *item = list->items[i];
-                const size_t length = strlen(item);
-                const bool begins = length && item[length - 1] == '*' &&
-                                    !strncmp(name, item, length - 1);
-                if (begins || !strcmp(item, name))
-                        used[i] = found = true;
-        }
-        return found;
-}
-
-struct choice { const struct list *update, *freeze; bool *update_used, *freeze_used; };
-
-static bool is_chosen(const struct choice *c, const char *name)
-{
-        const bool updated = is_named(c->update, name, c->update_used) || !c->update->count;
-        return !is_named(c->freeze, name, c->freeze_used) && updated;
-}
-
-/* Makes a weight of v where it is chosen. */
-static void find_weight(struct training *t, const struct choice *c, const char *name,
-                        struct value *v)
-{
-        if (is_chosen(c, name))
-                add_weight(t, name, v);
-}
-
-/* Leaves a normalization in inference where one of its moments is not chosen. */
-static void find_modes(struct training *t, const struct choice *c)
-{
-        struct map *weights = map_new(t->arena);        /* It maps values to initializers. */
-        const struct import_weights *w = t->run->weights;
-        for (int i = 0; i < w->found_count; i++)
-                map_set(weights, (const char *)&w->found[i].value, sizeof w->found[i].value,
-                        &w->found[i]);
-        t->modes = map_new(t->arena);
-        for (int i = 0; i < t->nodes->mode_count; i++) {
-                struct import_mode *m = &t->nodes->modes[i];
-                bool chosen = true;
-                for (int k = 0; k < 2 && m->moments[k]; k++) {
-                        const struct import_weight *moment = map_get(
-                                weights, (const char *)&m->moments[k], sizeof m->moments[k]);
-                        chosen = is_chosen(c, moment->name) && chosen;
-                }
-                if (!chosen)
-                        m->trained = m->inferred;
-                map_set(t->modes, (const char *)&m->made, sizeof m->made, m);
-        }
-}
-
-static bool *none_used(const struct training *t, const struct list *list)
-{
-        bool *used = arena_array(t->arena, (size_t)list->count + 1, sizeof *used);
-        memset(used, 0, ((size_t)list->count + 1) * sizeof *used);
-        return used;
-}
-
-static bool all_used(const struct training *t, const char *option, const struct list *list,
-                     const bool *used)
-{
-        for (int i = 0; i < list->count; i++)
-                if (!used[i])
-                        return train_usage(t, option,
-                                           arena_printf(t->arena,
-                                                        "no initializer of floats is '%s'",
-                                                        text_argument(t->arena, list->items[i])));
-        return true;
-}
-
-bool train_find_weights(struct training *t)
-{
-        const struct import_weights *w = t->run->weights;
-        const struct options *o = &t->run->options;
-        const struct choice c = { &o->update, &o->freeze, none_used(t, &o->update),
-                                  none_used(t, &o->freeze) };
-        for (int i = 0; i < w->found_count; i++)
-                if (!w->found[i].setting)
-                        find_weight(t, &c, w->found[i].name, w->found[i].value);
-        for (struct constant *k = t->m->constants; k && !w->found_count; k = k->next)
-                if (k->name && element_is_float(k->value.type->element))
-                        find_weight(t, &c, k->name, &k->value);
-        find_modes(t, &c);
-        for (struct constant *k = t->m->constants; k; k = k->next)
-                k->varies = false;
-        return all_used(t, "--update", c.update, c.update_used) &&
-               all_used(t, "--freeze", c.freeze, c.freeze_used) &&
-               (t->weight_count ||
-                train_usage(t, "--train",
-                            "the loss depends on no initializer of floats that is updated"));
 }

@@ -265,7 +265,9 @@ def test_mean_of_many_halves(tmp_path):
 # ---- what is updated, and by how much at most ----
 
 @pytest.mark.parametrize("options, frozen", [(["--update=w*"], ["b1"]), (["--update=w1", "--update=b1"], ["w2"]), (["--update=w*", "--freeze=w2"], ["b1", "w2"]),
-                                             (["--freeze=w1"], ["w1"]), (["--freeze=w*"], ["w1", "w2"]), (["--freeze=b1", "--freeze=w2"], ["b1", "w2"])])
+                                             (["--freeze=w1"], ["w1"]), (["--freeze=w*"], ["w1", "w2"]), (["--freeze=b1", "--freeze=w2"], ["b1", "w2"]),
+                                             (["--update=bias"], ["w1", "w2"]), (["--freeze=bias"], ["b1"]), (["--update=last:1"], ["w1", "b1"]),
+                                             (["--update=last:2", "--freeze=bias"], ["b1"]), (["--freeze=last:1"], ["w2"])])
 def test_frozen_weights(tmp_path, options, frozen):
     losses, logits = trained(tmp_path, ["--train=adam,lr=0.01", "--loss=loss", *options])
     want, want_logits = expected("adam", frozen=frozen)
@@ -283,6 +285,29 @@ def test_recorded_moments(tmp_path):
     dnncc.compile_model(tmp_path / "m.onnx", tmp_path, ["--train=sgd", "--loss=loss"])
     kept = re.findall(r"^ \* state->(\w+)", (tmp_path / "model.h").read_text(), re.M)
     assert sorted(set(kept)) == ["b1", "bias", "scale", "step", "w1", "w2"]
+
+
+def kept_by(path, folder, *options):
+    """the weights of a step's state"""
+    dnncc.compile_model(path, folder, ["--train=sgd", "--loss=loss", *options])
+    return sorted({*re.findall(r"^ \* state->(\w+)", (folder / "model.h").read_text(), re.M)} - {"step"})
+
+
+def test_kinds_of_weights(tmp_path):
+    """a name of the model comes first; a bias that something else reads, too, is none; a weight that is read twice counts by its first reader"""
+    m = onnx.load(save(tmp_path / "m.onnx"))
+    assert kept_by(tmp_path / "m.onnx", tmp_path, "--update=bias") == ["b1"]
+    m.graph.node[0].input[1] = m.graph.initializer[0].name = "bias"
+    onnx.save(m, tmp_path / "named.onnx")
+    assert kept_by(tmp_path / "named.onnx", tmp_path, "--update=bias") == ["bias"]
+    m = onnx.load(save(tmp_path / "m.onnx"))
+    m.graph.node[-1].output[0] = "less"
+    m.graph.node.extend([node("ReduceSum", ["b1"], ["sum"], keepdims=0), node("Mul", ["w1", "w1"], ["square"]), node("ReduceSum", ["square"], ["more"], keepdims=0),
+                         node("Sum", ["less", "sum", "more"], ["loss"])])
+    onnx.save(m, tmp_path / "twice.onnx")
+    assert kept_by(tmp_path / "twice.onnx", tmp_path, "--update=last:1") == ["w2"]
+    done = dnncc.run([dnncc.DNNCC, tmp_path / "twice.onnx", "--train=sgd", "--loss=loss", "--update=bias", "-o", tmp_path / "m.c"])
+    assert done.returncode == dnncc.USAGE and "no initializer of floats is 'bias'" in done.stderr
 
 
 def by_norm(g):
@@ -390,6 +415,9 @@ def test_rate_of_a_run(tmp_path):
     (["--train=sgd", "--loss=loss", "--freeze=w3"], dnncc.USAGE, "no initializer of floats is 'w3'"),
     (["--train=sgd", "--loss=loss", "--freeze=*"], dnncc.USAGE, "that is updated"),
     (["--train=sgd", "--loss=loss", "--update=w3"], dnncc.USAGE, "--update: no initializer of floats is 'w3'"),
+    (["--train=sgd", "--loss=loss", "--update=last:3"], dnncc.USAGE, "--update: 'last:3': there are 2 layers with initializers"),
+    (["--train=sgd", "--loss=loss", "--freeze=last:0"], dnncc.USAGE, "want last:K, K from 1 on"),
+    (["--train=sgd", "--loss=loss", "--update=last:1x"], dnncc.USAGE, "want last:K, K from 1 on"),
     (["--train=sgd", "--loss=loss", "--ema=1"], dnncc.USAGE, "want a number from 0 on, below 1"),
     (["--train=sgd", "--loss=loss", "--ema=x"], dnncc.USAGE, "want a number from 0 on, below 1"),
     (["--train=sgd", "--loss=loss", "--accumulate=0"], dnncc.USAGE, "--accumulate"),
