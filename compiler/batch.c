@@ -117,8 +117,10 @@ static bool propose_line(void *context, int64_t piece, struct text *out)
         struct batching *b = context;
         struct arena *arena = arena_new();
         int argc;
-        if (piece == 0)
+        if (piece == 0) {
                 progress_begin("batch", &b->run->diag);
+                progress_step(0, 0, "%d lines", b->list.count);
+        }
         if (piece < b->list.count) {
                 char **argv = batch_arguments(arena, &b->list.lines[piece], b->front,
                                               b->front_count, &argc);
@@ -240,7 +242,7 @@ bool batch(struct run *run, int argc, char **argv)
              !batch_list_read(run, o->batch, b.front, b.front_count, &b.list)))
                 return false;
         b.outcomes = arena_array(run->arena, (size_t)b.list.count + 1, sizeof *b.outcomes);
-        const struct farm_work work = { &b, propose_line, make_line, take_line, false };
+        const struct farm_work work = { &b, propose_line, make_line, take_line, false, NULL };
         const int jobs = o->jobs < b.list.count ? o->jobs : b.list.count;
         enum farm_end end = farm_run(&work, jobs ? jobs : 1, &run->diag);
         progress_end();

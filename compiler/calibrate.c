@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/suggest.h"
+#include "compiler/farm.h"
 #include "compiler/progress.h"
 #include "compiler/samples.h"
 
@@ -30,7 +31,13 @@ struct calibrating {
         struct range *one;              /* It is the range of one tensor of one sample. */
         struct range *none;             /* It has no numbers: `one` starts from it. */
         int64_t dims[RANK_MAX];         /* The tensor that is looked at has this shape. */
-        int64_t sample;
+        /* Of the samples, `first` and each `step`-th behind it are looked at; `sample` counts
+         * these. */
+        int64_t sample, first, step;
+        struct observed program;
+        bool compiled;
+        int temporaries;                /* So many were there before it was compiled. */
+        struct farmed *farmed;          /* Many processes do it; NULL: this one does. */
 };
 
 static int64_t elements_now(const struct calibrating *c, int value)
@@ -165,10 +172,12 @@ static bool run_samples(struct calibrating *c, struct observed *o)
         int64_t count = c->calibration->sample_count;
         for (c->sample = 0; c->sample < count; c->sample++) {
                 struct sample *sample = &c->calibration->samples[c->sample];
+                const int64_t number = c->first + c->sample * c->step;
                 const void *const *inputs;
-                progress_step(c->sample, count, "sample %" PRId64 " of %" PRId64, c->sample + 1,
-                              count);
-                if (!samples_read(c->samples, c->sample, sample, &inputs) ||
+                if (!c->farmed)
+                        progress_step(c->sample, count, "sample %" PRId64 " of %" PRId64,
+                                      c->sample + 1, count);
+                if (!samples_read(c->samples, number, sample, &inputs) ||
                     !take_inputs(c, inputs))
                         return false;
                 if (c->output_count &&
@@ -178,20 +187,31 @@ static bool run_samples(struct calibrating *c, struct observed *o)
         return true;
 }
 
+static bool compile_observed(struct calibrating *c)
+{
+        c->observed = &c->program;
+        c->compiled = true;
+        c->temporaries = temporaries_count();
+        return !c->output_count ||
+               observed_begin(&c->program, c->run, c->module, c->given, c->output_count);
+}
+
+static void end_observed(struct calibrating *c)
+{
+        if (!c->compiled)
+                return;
+        if (c->output_count)
+                observed_end(&c->program);
+        temporaries_remove(c->temporaries);
+}
+
 static bool run_observed(struct calibrating *c)
 {
-        struct observed o = { 0 };
-        int temporaries = temporaries_count();
-        c->observed = &o;
         progress_begin("calibrate", &c->run->diag);
         progress_step(0, 0, "compiling %d tensors, %" PRId64 " samples", c->output_count,
                       c->calibration->sample_count);
-        bool fine = !c->output_count ||
-                    observed_begin(&o, c->run, c->module, c->given, c->output_count);
-        fine = fine && run_samples(c, &o);
-        if (c->output_count)
-                observed_end(&o);
-        temporaries_remove(temporaries);
+        bool fine = compile_observed(c) && run_samples(c, &c->program);
+        end_observed(c);
         progress_end();
         return fine;
 }
@@ -221,6 +241,18 @@ static struct range *new_range(struct calibrating *c, const struct calibrated *v
         for (int64_t k = 0; k < r->channel_count; k++)
                 r->channels[k] = extent_none;
         return r;
+}
+
+/* Begins ranges of so many samples. */
+static void begin_calibration(struct calibrating *c, const char *digest, int64_t sample_count)
+{
+        struct arena *arena = c->run->arena;
+        c->calibration = calibration_new(arena, c->run->options.channels);
+        strcpy(c->calibration->digest, digest);
+        c->calibration->sample_count = sample_count;
+        c->calibration->samples = arena_array(arena, (size_t)sample_count, sizeof(struct sample));
+        for (int i = 0; i < c->count; i++)
+                calibration_add(c->calibration, arena, new_range(c, &c->values[i]));
 }
 
 /* Leaves out all other entries. */
@@ -273,19 +305,17 @@ static bool prepare(struct calibrating *c)
                         "there is nothing to calibrate: no tensor of floats depends on an input");
                 return false;
         }
-        c->calibration = calibration_new(arena, run->options.channels);
-        calibration_digest(m, c->calibration->digest);
+        char digest[65];
+        calibration_digest(m, digest);
         keep_entry(m, c->entry);
         c->samples = samples_open(run, c->path, c->entry, run->options.samples);
         if (!c->samples)
                 return false;
-        c->calibration->sample_count = samples_count(c->samples);
-        c->calibration->samples =
-                arena_array(arena, (size_t)c->calibration->sample_count, sizeof(struct sample));
+        c->step = 1;
+        begin_calibration(c, digest, samples_count(c->samples));
         c->outputs = arena_array(arena, (size_t)c->count, sizeof *c->outputs);
         c->given = arena_array(arena, (size_t)c->count, sizeof *c->given);
         for (int i = 0; i < c->count; i++) {
-                calibration_add(c->calibration, arena, new_range(c, &c->values[i]));
                 bool shared = c->values[i].same >= 0 && c->calibration->axis == CHANNELS_NONE;
                 if (!is_input(c->values[i].value) && !shared) {
                         c->given[c->output_count] = c->values[i].value;
@@ -344,15 +374,185 @@ const struct calibration *calibrate_module(struct run *run, struct module *m)
         return fine ? c.calibration : NULL;
 }
 
+/* ---- in many processes ---- */
+
+/* A piece is each `pieces`-th sample; ranges are the same in whichever order they are joined. The
+ * result is "ranges" and, from the next line on, the file of these samples or, where one of them is
+ * wrong, "error SAMPLE CODE" and what is said of it: of several the first in order is reported, as
+ * one process does. */
+struct farmed {
+        int64_t pieces, done;
+        struct calibration *all;
+        bool refused;                   /* This process has said why it cannot run samples. */
+        int64_t wrong;                  /* The first sample that is wrong; -1: none is. */
+        int code;
+        char *said;
+};
+enum { PIECES_OF_WORKER = 4 };          /* So one that is slow, or lost, holds up others less. */
+
+static bool propose_samples(void *context, int64_t piece, struct text *out)
+{
+        struct calibrating *c = context;
+        if (piece == 0) {
+                progress_begin("calibrate", &c->run->diag);
+                progress_step(0, 0, "%" PRId64 " pieces of samples", c->farmed->pieces);
+        }
+        text_add(out, "%" PRId64, c->farmed->pieces);
+        return piece < c->farmed->pieces;
+}
+
+/* Looks at the samples of a piece; *said is what there was to say of a wrong one. */
+static bool observe_piece(struct calibrating *c, char **said)
+{
+        struct diag *diag = &c->run->diag;
+        size_t length;
+        FILE *before = diag->stream, *aside = open_memstream(said, &length);
+        if (!aside)
+                memory_exhausted();
+        diag->stream = aside;
+        bool fine = run_samples(c, &c->program);
+        diag->stream = before;
+        fclose(aside);
+        return fine;
+}
+
+static void put_ranges(const struct calibration *calibration, struct text *result)
+{
+        char *bytes = NULL;
+        size_t length;
+        FILE *out = open_memstream(&bytes, &length);
+        if (!out)
+                memory_exhausted();
+        calibration_write(calibration, out);
+        fclose(out);
+        text_add(result, "ranges\n");
+        text_add_bytes(result, bytes, length);
+        free(bytes);
+}
+
+static bool make_samples(void *context, int64_t piece, const char *bytes, size_t length,
+                         struct text *result)
+{
+        struct calibrating *c = context;
+        const int64_t count = samples_count(c->samples);
+        char *said = NULL;
+        c->step = length ? strtoll(bytes, NULL, 10) : 0;
+        c->first = piece;
+        if (c->step < 1 || piece >= count)
+                return false;
+        if (!c->compiled && !compile_observed(c))
+                return !(c->farmed->refused = true);
+        begin_calibration(c, c->calibration->digest, (count - piece - 1) / c->step + 1);
+        if (observe_piece(c, &said)) {
+                share(c);
+                put_ranges(c->calibration, result);
+        } else {
+                text_add(result, "error %" PRId64 " %d\n%s", c->first + c->sample * c->step,
+                         (int)c->run->diag.code, said);
+        }
+        free(said);
+        c->run->diag.errors = 0;        /* The next piece may be right. */
+        return !process_stopped();
+}
+
+static void leave_samples(void *context) { end_observed(context); }
+
+/* Reports a sample that two pieces have. */
+static void report_twin(struct calibrating *c, const struct calibration *other)
+{
+        const struct calibration *all = c->farmed->all;
+        for (int64_t i = 0; i < all->sample_count; i++)
+                for (int64_t k = 0; k < other->sample_count; k++)
+                        if (!sample_order(&all->samples[i], &other->samples[k])) {
+                                diag_error(&c->run->diag, EXIT_INVALID,
+                                           "two samples are called %s", all->samples[i].name);
+                                return;
+                        }
+        diag_error(&c->run->diag, EXIT_INTERNAL, "ranges of two workers do not fit together");
+}
+
+static bool join_ranges(struct calibrating *c, const char *text, size_t length)
+{
+        struct farmed *f = c->farmed;
+        struct run *run = c->run;
+        struct diag silent = { .silent = true };
+        struct calibration *one = calibration_read(run->arena, text, length,
+                                                   run->context.limits.range_bytes, &run->diag);
+        if (!one || !f->all)
+                f->all = one;
+        else if (!calibration_merge(f->all, one, run->arena, &silent))
+                report_twin(c, one);
+        return !run->diag.errors;
+}
+
+static bool take_samples(void *context, int64_t piece, const char *result, size_t length)
+{
+        struct calibrating *c = context;
+        struct farmed *f = c->farmed;
+        const char *end = result ? memchr(result, '\n', length) : NULL;
+        int64_t wrong;
+        int code;
+        (void)piece;
+        f->done++;
+        progress_step(f->done, f->pieces, "%" PRId64 " of %" PRId64 " pieces of samples", f->done,
+                      f->pieces);
+        if (!end) {
+                if (!f->refused)
+                        diag_error(&c->run->diag, EXIT_INTERNAL,
+                                   "workers were lost at some of the samples, which are left out: "
+                                   "nothing is written");
+                return false;
+        }
+        if (sscanf(result, "error %" SCNd64 " %d", &wrong, &code) == 2) {
+                if (f->wrong < 0 || wrong < f->wrong) {
+                        f->wrong = wrong;
+                        f->code = code;
+                        f->said = arena_printf(c->run->arena, "%.*s",
+                                               (int)(length - (size_t)(end + 1 - result)), end + 1);
+                }
+                return true;
+        }
+        return f->wrong >= 0 || join_ranges(c, end + 1, length - (size_t)(end + 1 - result));
+}
+
+/* Returns whether this process is to write what was found. */
+static bool observe_in_many(struct calibrating *c, bool *fine)
+{
+        const int64_t count = samples_count(c->samples);
+        struct run *run = c->run;
+        const int jobs = run->options.jobs < count ? run->options.jobs : (int)count;
+        struct farmed f = { .wrong = -1 };
+        const struct farm_work work = { c, propose_samples, make_samples, take_samples, true,
+                                        leave_samples };
+        f.pieces = (int64_t)PIECES_OF_WORKER * farm_workers(jobs);
+        f.pieces = f.pieces < count ? f.pieces : count;
+        c->farmed = &f;
+        const enum farm_end end = farm_run(&work, jobs, &run->diag);
+        progress_end();
+        if (end == FARM_DONE && f.wrong >= 0) {
+                run->diag.errors++;
+                run->diag.code = (enum exit_code)f.code;
+                diag_say_again(&run->diag, f.said);
+        }
+        *fine = end == FARM_SERVED || (end == FARM_DONE && f.wrong < 0);
+        c->calibration = f.all;
+        return end != FARM_SERVED;
+}
+
 bool calibrate(struct run *run)
 {
         struct calibrating c = { .run = run, .module = run->state.module };
         FILE *out = NULL;
-        bool fine = find_entry(&c) && prepare(&c) && (out = open_output(run)) &&
-                    observe_samples(&c);
+        bool fine = find_entry(&c) && prepare(&c) &&
+                    (farm_is_worker() || (out = open_output(run)));
+        bool writes = true;
+        if (fine && (run->options.jobs > 1 || farm_is_open()))
+                writes = observe_in_many(&c, &fine);
+        else
+                fine = fine && observe_samples(&c);
         samples_close(c.samples);
-        if (!fine)
-                return false;
+        if (!fine || !writes)
+                return fine;
         calibration_write(c.calibration, out);
         return emit_depfile(run, NULL) && outputs_commit(run->outputs, &run->diag);
 }

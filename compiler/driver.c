@@ -618,7 +618,7 @@ enum exit_code driver_main(int argc, char **argv)
 /* Returns whether a command has pieces for the workers of a farm. */
 static bool has_pieces(const struct options *o)
 {
-        return o->batch != NULL;
+        return o->batch || writes_ranges(o);
 }
 
 enum exit_code driver_command(int argc, char **argv)

@@ -45,7 +45,7 @@ static bool read_numbered(const struct message *m, int64_t *piece, const char **
 static bool serve(struct line *line, const struct farm_work *work)
 {
         struct message m;
-        bool fine = true;
+        bool fine = true, made = false;
         while (fine && !process_stopped()) {
                 int64_t piece;
                 const char *bytes;
@@ -64,7 +64,10 @@ static bool serve(struct line *line, const struct farm_work *work)
                 else
                         line_send(line, 0, FARM_STRUCK, farm_said(), strlen(farm_said()));
                 text_free(&result);
+                made = true;
         }
+        if (made && work->leave)
+                work->leave(work->context);
         return fine;
 }
 
@@ -103,6 +106,7 @@ struct farm {
         bool dry;                       /* There was no piece to propose, and nothing was taken
                                          * since. */
         bool failed;
+        bool made;                      /* Something was made here. */
         double spent;                   /* It is the sum of the seconds of done pieces, */
         int64_t timed;                  /* of which there are so many. */
 };
@@ -120,8 +124,8 @@ static int workers_here(const struct farm *f)
         return count;
 }
 
-/* Strikes a worker off; the reason is a sentence's end. */
-static void lose(struct farm *f, int k, const char *reason)
+/* Strikes a worker off; the reason is a sentence's end. `ended`: its piece may have ended it. */
+static void lose(struct farm *f, int k, bool ended, const char *reason)
 {
         struct worker *w = &f->workers[k];
         if (!w->here)
@@ -133,7 +137,7 @@ static void lose(struct farm *f, int k, const char *reason)
         }
         struct piece *p = &f->pieces[w->piece];
         p->makers--;
-        p->tries++;
+        p->tries += ended;
         if (!p->done && !p->makers && p->tries >= FARM_TRIES) {
                 p->given_up = true;
                 diag_warning(f->diag,
@@ -154,9 +158,10 @@ static void strike(struct farm *f, int k, const struct message *m)
         size_t length = 0;              /* The first line says it. */
         while (length < m->length && m->bytes[length] != '\n')
                 length++;
-        lose(f, k, length ? arena_printf(arena, "cannot work and is struck off (%s)",
-                                         text_argument_part(arena, m->bytes, length))
-                          : "cannot work and is struck off");
+        lose(f, k, false,
+             length ? arena_printf(arena, "cannot work and is struck off (%s)",
+                                   text_argument_part(arena, m->bytes, length))
+                    : "cannot work and is struck off");
         arena_free(arena);
 }
 
@@ -211,14 +216,14 @@ static void listen(struct farm *f, double seconds)
         const int k = m.from - 1;
         if (k < 0 || k >= f->count) {
                 for (int i = 0; i < f->count && m.kind == FARM_LOST; i++)
-                        lose(f, i, "is out of reach: what carries messages has ended");
+                        lose(f, i, true, "is out of reach: what carries messages has ended");
                 return;
         }
         switch (m.kind) {
         case FARM_HELLO: meet(f, k, &m); break;
         case FARM_RESULT: finish_piece(f, k, &m); break;
         case FARM_STRUCK: strike(f, k, &m); break;
-        case FARM_LOST: lose(f, k, "was lost"); break;
+        case FARM_LOST: lose(f, k, true, "was lost"); break;
         case FARM_PIECE: case FARM_END: break;
         }
 }
@@ -236,7 +241,7 @@ static void greet_all(struct farm *f)
         }
         for (int k = 0; k < f->count && !f->failed && !process_stopped(); k++)
                 if (!f->workers[k].greeted)
-                        lose(f, k, "did not come in time and is struck off");
+                        lose(f, k, false, "did not come in time and is struck off");
 }
 
 /* Asks for one more piece. */
@@ -252,6 +257,8 @@ static bool propose(struct farm *f)
         *p = (struct piece){ 0 };
         f->dry = !f->work->propose(f->work->context, f->proposed, &p->bytes);
         f->proposed += !f->dry;
+        if (f->dry)
+                text_free(&p->bytes);
         return !f->dry;
 }
 
@@ -324,6 +331,7 @@ static void make_here(struct farm *f, int64_t piece)
                 p->given_up = true;     /* It may end this process, too. */
                 return;
         }
+        f->made = true;
         p->done = f->work->make(f->work->context, piece, p->bytes.data ? p->bytes.data : "",
                                 p->bytes.length, &p->result);
         p->given_up = !p->done;
@@ -350,7 +358,11 @@ static void coordinate(struct farm *f)
         }
         for (int k = 0; k < f->count; k++)
                 line_send(f->line, k + 1, FARM_END, NULL, 0);
+        if (f->made && f->work->leave)
+                f->work->leave(f->work->context);
 }
+
+int farm_workers(int jobs) { return farm_line() ? line_workers(farm_line()) : jobs; }
 
 enum farm_end farm_run(const struct farm_work *work, int jobs, struct diag *diag)
 {

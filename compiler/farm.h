@@ -37,6 +37,8 @@ struct farm_work {
         /* Making a piece twice does no harm, so that one that takes long is given to another worker
          * as well, where there is nothing else to do. */
         bool twice;
+        /* Worker, or NULL: is the last call, where something was made. */
+        void (*leave)(void *context);
 };
 
 enum farm_end {
@@ -49,6 +51,8 @@ enum farm_end {
 /* Does the work in so many children or, where this process belongs to a farm of MPI, in its
  * workers. */
 enum farm_end farm_run(const struct farm_work *work, int jobs, struct diag *diag);
+
+int farm_workers(int jobs);             /* Returns how many workers farm_run would have. */
 
 /* ---- processes that MPI starts (farm_enter.c) ---- */
 

@@ -97,7 +97,7 @@ static long processes_started(const char **launcher)
 /* Returns the option that has pieces for a farm, as it begins, or NULL. */
 static const char *option_with_pieces(int argc, char **argv)
 {
-        static const char *const options[] = { "--batch" };
+        static const char *const options[] = { "--batch", "--calibrate" };
         for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
                 for (size_t k = 0; k < sizeof options / sizeof *options; k++) {
                         const size_t length = strlen(options[k]);

@@ -266,7 +266,8 @@ static int end_child(struct child *c, int number)
 /* ---- carrying ---- */
 
 static int rank, size;
-static bool *gone;                      /* These ranks are lost, or their workers are. */
+static bool *gone, *done;               /* These ranks are lost; these have said that it is
+                                         * over. */
 static double *heard;                   /* Seconds: they said something then; 0: never. */
 
 static int rank_of(uint32_t place) { return place ? (int)place - 1 : 0; }
@@ -335,7 +336,8 @@ static bool receive_all(bool *over)
                 memcpy(&p, bytes, sizeof p);
                 heard[from] = now();
                 any |= p.packet == PACKET_FRAME;
-                *over |= p.packet == PACKET_OVER;
+                *over |= p.packet == PACKET_OVER && rank != 0;
+                done[from] |= p.packet == PACKET_OVER;
                 if (p.packet == PACKET_FRAME && p.length == length - sizeof p)
                         give_child((int)p.to,
                                    (struct farm_frame){ p.from, p.kind, p.length },
@@ -386,6 +388,21 @@ static bool read_children(int milliseconds)
         return any;
 }
 
+/* Rank 0 receives what others send until each has said that it is over, so that MPI ends with
+ * nothing on its way. */
+static void hear_out(bool *lost)
+{
+        for (int left = size - 1; left > 0 && !signalled; usleep(1000)) {
+                bool over = false;
+                finish_sendings();
+                receive_all(&over);
+                look_for_silent(lost);
+                left = 0;
+                for (int r = 1; r < size; r++)
+                        left += !gone[r] && !done[r];
+        }
+}
+
 /* Carries until the coordinator has ended; returns the exit code. */
 static int carry_on(bool *lost)
 {
@@ -414,6 +431,10 @@ static int carry_on(bool *lost)
                         transport_send(r, (struct packet){ .packet = PACKET_OVER }, NULL);
         finish_sendings();
         end_child(&children[0], SIGTERM);
+        if (rank == 0)
+                hear_out(lost);
+        else
+                transport_send(0, (struct packet){ .packet = PACKET_OVER }, NULL);
         return code;
 }
 
@@ -457,8 +478,10 @@ int main(int argc, char **argv)
                 sigaction(asked[i], &(struct sigaction){ .sa_handler = on_signal }, NULL);
         signal(SIGPIPE, SIG_IGN);
         gone = allocate(NULL, (size_t)size * sizeof *gone);
+        done = allocate(NULL, (size_t)size * sizeof *done);
         heard = allocate(NULL, (size_t)size * sizeof *heard);
         memset(gone, 0, (size_t)size * sizeof *gone);
+        memset(done, 0, (size_t)size * sizeof *done);
         memset(heard, 0, (size_t)size * sizeof *heard);
         start_child(argv + 1, rank + 1, size);
         if (rank == 0)

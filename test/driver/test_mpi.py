@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
@@ -29,7 +30,8 @@ def mpirun(n, *words, program=dnncc.DNNCC, **keywords):
 
 def own(text):
     """what dnncc says, without mpirun's words about exit codes"""
-    return re.sub(r"^-{20,}\n.*?^-{20,}\n", "", text, flags=re.M | re.S)
+    text = re.sub(r"^-{20,}\n.*?^-{20,}\n", "", text, flags=re.M | re.S)
+    return re.sub(r"^(batch|calibrate|tune): .*\n", "", text, flags=re.M)        # how far it was
 
 
 LIST = "a.onnx -o a.c\nnone.onnx -o n.c\nb.onnx --target=x86-64-v3 -MD -o b.c\nbroken.onnx -o broken.c\nc.onnx --emit=ir -o -\n"
@@ -173,3 +175,39 @@ def test_all_end(whom, number, zoo):  # noqa: F811
         run.communicate(timeout=20)
     assert run.returncode != 0
     assert [name for name in os.listdir(zoo / "tmp") if name.startswith("dnncc")] == []
+
+
+@with_mpi
+@pytest.mark.slow
+@pytest.mark.parametrize("wire", ["self,vader", "self,tcp"])
+def test_calibrate(wire, tmp_path):
+    """the file of one process, byte for byte, by memory that is shared and by TCP; a worker whose machine lacks the samples is struck off"""
+    numbers = np.random.default_rng(5)
+    np.savez(tmp_path / "x.npz", image=numbers.normal(size=(20, 1, 1, 8, 8)).astype(np.float32))
+    words = [DIGITS, "--calibrate=x.npz", "-MD", "-o"]
+    assert dnncc.run([dnncc.DNNCC, *words, "one.ranges"], cwd=tmp_path).returncode == 0
+    done = mpirun(3, *words, "many.ranges", cwd=tmp_path, env={**MPI, "OMPI_MCA_btl": wire})
+    assert done.returncode == 0 and not own(done.stderr)
+    assert (tmp_path / "one.ranges").read_bytes() == (tmp_path / "many.ranges").read_bytes()
+    assert (tmp_path / "one.d").read_text().replace("one", "many") == (tmp_path / "many.d").read_text()
+    (tmp_path / "many.ranges").unlink()
+    (tmp_path / "elsewhere").mkdir()
+    done = dnncc.run([MPIRUN, "-n", 2, dnncc.DNNCC, *words, "many.ranges", ":", "-wdir", "elsewhere", "-n", 1, dnncc.DNNCC, *words, "many.ranges"],
+                     cwd=tmp_path, env=MPI)
+    assert done.returncode == 0 and (tmp_path / "one.ranges").read_bytes() == (tmp_path / "many.ranges").read_bytes()
+    assert re.search(r"warning: worker 3 \(.*\) cannot work and is struck off \(.*cannot read x.npz: No such file", done.stderr)
+    assert os.listdir(tmp_path / "elsewhere") == []
+
+
+@with_mpi
+@pytest.mark.slow
+def test_calibrate_wrongly(tmp_path):
+    """what one process says, once, and its exit code; nothing is written"""
+    x = np.zeros((20, 1, 1, 8, 8), np.float32)
+    x[7, 0, 0, 3, 3] = x[18, 0, 0, 3, 3] = np.nan
+    np.savez(tmp_path / "x.npz", image=x)
+    for words in ([DIGITS, "--calibrate=x.npz", "-o", "x.ranges"], [DIGITS, "--calibrate=y.npz", "-o", "x.ranges"], ["none.onnx", "--calibrate=x.npz"]):
+        alone, done = dnncc.run([dnncc.DNNCC, *words], cwd=tmp_path), mpirun(3, *words, cwd=tmp_path)
+        said = [line for line in own(done.stderr).splitlines() if "is struck off" not in line]
+        assert alone.returncode == done.returncode != 0 and own(alone.stderr).splitlines() == said
+    assert os.listdir(tmp_path) == ["x.npz"]

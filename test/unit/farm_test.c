@@ -94,7 +94,7 @@ static size_t said_length;
 
 static enum farm_end run(struct job *job, int workers, bool twice)
 {
-        const struct farm_work work = { job, propose, make, take, twice };
+        const struct farm_work work = { job, propose, make, take, twice, NULL };
         memset(shared, 0, sizeof *shared);
         diag = (struct diag){ .stream = open_memstream(&said, &said_length) };
         enum farm_end end = farm_run(&work, workers, &diag);
@@ -190,7 +190,7 @@ static void test_lost(void **state)
         /* What ended no worker is made here. */
         struct job here = { .count = 20, .trouble = all_die, .stop = -1 };
         shared->started = 0;
-        const struct farm_work work = { &here, propose, make, take, false };
+        const struct farm_work work = { &here, propose, make, take, false, NULL };
         memset(shared, 0, sizeof *shared);
         shared->started = getpid();
         diag = (struct diag){ .silent = true };
@@ -212,7 +212,7 @@ static void test_struck(void **state)
 {
         (void)state;
         struct job job = { .count = 20, .stop = -1 };
-        const struct farm_work work = { &job, propose, make_struck, take, false };
+        const struct farm_work work = { &job, propose, make_struck, take, false, NULL };
         memset(shared, 0, sizeof *shared);
         diag = (struct diag){ .stream = open_memstream(&said, &said_length) };
         assert_int_equal(farm_run(&work, 3, &diag), FARM_DONE);
@@ -252,7 +252,7 @@ static void hangs(int64_t piece, int number)
 static int coordinate(void *context)
 {
         struct job job = { .count = 10, .trouble = hangs, .stop = -1 };
-        const struct farm_work work = { &job, propose, make, take, false };
+        const struct farm_work work = { &job, propose, make, take, false, NULL };
         (void)context;
         return (int)farm_run(&work, 3, &diag);
 }
