@@ -200,6 +200,7 @@ static void end_observed(struct calibrating *c)
 {
         if (!c->compiled)
                 return;
+        c->compiled = false;
         if (c->output_count)
                 observed_end(&c->program);
         temporaries_remove(c->temporaries);
@@ -401,18 +402,21 @@ static bool propose_samples(void *context, int64_t piece, struct text *out)
         return piece < c->farmed->pieces;
 }
 
-/* Looks at the samples of a piece; *said is what there was to say of a wrong one. */
-static bool observe_piece(struct calibrating *c, char **said)
+/* Looks at the samples of a piece; *said is what there was to say of a wrong one, *code its exit
+ * code. */
+static bool observe_piece(struct calibrating *c, char **said, int *code)
 {
-        struct diag *diag = &c->run->diag;
+        struct diag *diag = &c->run->diag, *own = &c->program.run.diag;
         size_t length;
         FILE *before = diag->stream, *aside = open_memstream(said, &length);
         if (!aside)
                 memory_exhausted();
-        diag->stream = aside;
+        diag->stream = own->stream = aside;
         bool fine = run_samples(c, &c->program);
-        diag->stream = before;
+        diag->stream = own->stream = before;
         fclose(aside);
+        *code = diag->errors ? (int)diag->code : (int)own->code;
+        diag->errors = own->errors = 0; /* The next piece may be right. */
         return fine;
 }
 
@@ -436,6 +440,7 @@ static bool make_samples(void *context, int64_t piece, const char *bytes, size_t
         struct calibrating *c = context;
         const int64_t count = samples_count(c->samples);
         char *said = NULL;
+        int code;
         c->step = length ? strtoll(bytes, NULL, 10) : 0;
         c->first = piece;
         if (c->step < 1 || piece >= count)
@@ -443,19 +448,28 @@ static bool make_samples(void *context, int64_t piece, const char *bytes, size_t
         if (!c->compiled && !compile_observed(c))
                 return !(c->farmed->refused = true);
         begin_calibration(c, c->calibration->digest, (count - piece - 1) / c->step + 1);
-        if (observe_piece(c, &said)) {
+        if (observe_piece(c, &said, &code)) {
                 share(c);
                 put_ranges(c->calibration, result);
         } else {
-                text_add(result, "error %" PRId64 " %d\n%s", c->first + c->sample * c->step,
-                         (int)c->run->diag.code, said);
+                text_add(result, "error %" PRId64 " %d\n%s", c->first + c->sample * c->step, code,
+                         said);
         }
         free(said);
-        c->run->diag.errors = 0;        /* The next piece may be right. */
         return !process_stopped();
 }
 
-static void leave_samples(void *context) { end_observed(context); }
+static void leave_samples(void *context)
+{
+        struct calibrating *c = context;
+        struct command *own = &c->program.program;
+        if (farm_is_open())
+                end_observed(c);
+        else if (own->in) {             /* Its files are the coordinator's. */
+                command_close(own);
+                own->in = NULL;
+        }
+}
 
 /* Reports a sample that two pieces have. */
 static void report_twin(struct calibrating *c, const struct calibration *other)
@@ -515,6 +529,18 @@ static bool take_samples(void *context, int64_t piece, const char *result, size_
         return f->wrong >= 0 || join_ranges(c, end + 1, length - (size_t)(end + 1 - result));
 }
 
+static bool compile_first(struct calibrating *c)
+{
+        progress_begin("calibrate", &c->run->diag);
+        progress_step(0, 0, "compiling %d tensors, %" PRId64 " samples", c->output_count,
+                      samples_count(c->samples));
+        bool fine = compile_observed(c);
+        progress_end();
+        if (!fine)
+                end_observed(c);
+        return fine;
+}
+
 /* Returns whether this process is to write what was found. */
 static bool observe_in_many(struct calibrating *c, bool *fine)
 {
@@ -527,8 +553,13 @@ static bool observe_in_many(struct calibrating *c, bool *fine)
         f.pieces = (int64_t)PIECES_OF_WORKER * farm_workers(jobs);
         f.pieces = f.pieces < count ? f.pieces : count;
         c->farmed = &f;
+        /* Children of this process have what it compiled; other processes compile for
+         * themselves. */
+        if (!farm_is_open() && !compile_first(c))
+                return *fine = false;
         const enum farm_end end = farm_run(&work, jobs, &run->diag);
         progress_end();
+        end_observed(c);
         if (end == FARM_DONE && f.wrong >= 0) {
                 run->diag.errors++;
                 run->diag.code = (enum exit_code)f.code;

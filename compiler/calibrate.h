@@ -53,7 +53,8 @@ struct observed {
 
 /* Makes a module a program that gives these values of its first function. It is for this processor
  * (generic under --exact), and compiled by --cc or --jit. Returns false after an error;
- * observed_end has to be called whatever comes. */
+ * observed_end has to be called whatever comes. Children of this process may run the program, too:
+ * each starts it for itself. */
 bool observed_begin(struct observed *o, struct run *run, struct module *m,
                     struct value *const *values, int count);
 /* Runs the program; messages call the sample `sample`, which s has read. */

@@ -243,13 +243,19 @@ static bool compile(struct observed *o)
                 diag_error(diag, EXIT_IO, "%s failed to compile the generated code", o->cc);
                 return false;
         }
-        if (!command_open(arena_printf(o->arena, "cd %s && exec %s ./" PREFIX, folder,
-                                       o->run.options.runner ? o->run.options.runner : ""),
-                          &o->program)) {
-                diag_error(diag, EXIT_IO, "cannot run the compiled program: %s", strerror(errno));
-                return false;
-        }
         return true;
+}
+
+/* Starts the program, which runs one sample after the other. */
+static bool open_program(struct observed *o)
+{
+        const char *folder = text_shell_word(o->arena, o->folder);
+        if (command_open(arena_printf(o->arena, "cd %s && exec %s ./" PREFIX, folder,
+                                      o->run.options.runner ? o->run.options.runner : ""),
+                         &o->program))
+                return true;
+        diag_error(&o->run.diag, EXIT_IO, "cannot run the compiled program: %s", strerror(errno));
+        return false;
 }
 
 static bool ended(struct observed *o, const char *sample)
@@ -275,6 +281,8 @@ static bool put(struct command *p, const void *data, uint64_t bytes)
 static bool start_compiled(struct observed *o, const char *sample, const void *const *inputs)
 {
         struct command *p = &o->program;
+        if (!p->in && !open_program(o))
+                return false;
         bool fine = fputc(1, p->in) == 1;
         int own[EXTENTS_MAX];
         const int count = loop_entry_extents(o->run.state.program, own);

@@ -157,6 +157,25 @@ def test_lost_worker(zoo):  # noqa: F811
 
 @with_mpi
 @pytest.mark.slow
+def test_lost_rank(zoo):  # noqa: F811
+    """Open MPI goes on without a process that it started, if it is told to"""
+    if "Open MPI" not in dnncc.run([MPIRUN, "--version"]).stdout:
+        pytest.skip("not Open MPI")
+    compiler = slow_compiler(zoo, 2)
+    (zoo / "list.txt").write_text("".join(f"{name}.onnx --bench=1 --cc={compiler}\n" for name in "abcd"))
+    with subprocess.Popen([MPIRUN, "--enable-recovery", "--mca", "btl", "self,tcp", "-n", "3", dnncc.DNNCC, "--batch=list.txt"], cwd=zoo, env=MPI,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as run:
+        wait_for(lambda: (zoo / "started").exists() and len((zoo / "started").read_text().split()) == 3)
+        found = workers_of(run.pid)
+        parents = [int(pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]) for pid in found["coordinator"]]
+        os.kill(next(pid for pid in found["dnncc-mpi"] if pid not in parents), signal.SIGKILL)
+        out, errors = run.communicate(timeout=60)
+    assert "4 of 4 lines done\n" in out and re.search(r"warning: worker \d \(.*\) was lost: its piece, number \d, is made by another", errors)
+    wait_for(lambda: not any(is_alive(pid) for pids in found.values() for pid in pids), 5)
+
+
+@with_mpi
+@pytest.mark.slow
 @pytest.mark.parametrize("whom, number", [("coordinator", signal.SIGKILL), ("dnncc-mpi", signal.SIGKILL), ("mpirun", signal.SIGINT), ("mpirun", signal.SIGTERM)])
 def test_all_end(whom, number, zoo):  # noqa: F811
     """within five seconds where rank 0 does, and where mpirun is told to; what was unfinished is gone"""
