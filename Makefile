@@ -55,7 +55,7 @@ UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
 .PHONY: all static setup python systems systems-packages cuda browser samples torch install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan fuzz bless format bench bench-setup \
-        boards bench-cuda bench-interp bench-threads bench-compile bench-operators bench-jit fit-cost zoo-digest docs clean
+        boards bench-cuda bench-interp bench-threads bench-compile bench-operators bench-jit bench-train fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 # A command is said in short, `CC ir/loop/loop.c`; with V=1 as it is, with -s not at all.
 SILENT := $(findstring s,$(filter-out -%,$(firstword $(MAKEFLAGS))))
@@ -578,6 +578,14 @@ fit-cost: all $(B)/rates
 $(B)/rates: test/bench/rates.c $(B)/libdnncc.a
 	$(call say,CC,$<)
 	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LIBS)
+# steps of training beside PyTorch's: test/bench/train.py; TRAIN_FLAGS names networks
+TRAIN_VENV := $(B)/train-venv
+bench-train: all $(B)/.train-setup
+	$(TRAIN_VENV)/bin/python test/bench/train.py --dnncc=$(B)/dnncc $(TRAIN_FLAGS)
+$(B)/.train-setup: | $(B)/.packages-python
+	@test -x $(TRAIN_VENV)/bin/python || python3 -m venv $(TRAIN_VENV)
+	@$(TRAIN_VENV)/bin/pip install -q --disable-pip-version-check torch==2.15.0 numpy==2.4.6 onnx==1.23.2
+	@touch $@
 # what --jit costs beside gcc: test/bench/jit_bench.py; BENCH_FLAGS names models
 bench-jit: all
 	python3 test/bench/jit_bench.py --dnncc=$(B)/dnncc $(BENCH_FLAGS)

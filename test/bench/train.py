@@ -4,8 +4,9 @@
 
     VENV/bin/python test/bench/train.py --target=x86-64-v4 mlp resnet8:1 resnet8:32
 
-VENV has torch, numpy and onnx. A line has the median time of a step of each, in turns, their ratio, and how far the losses of the first steps are
-apart, as a part of the largest. Steps that are timed have a rate of 0: else the loss would get to 0, and its derivatives to subnormal numbers. NETWORK:BATCH has so many samples a step."""
+VENV has torch, numpy and onnx (`make bench-train` makes one). A line has the median time of a step of each, in turns, their ratio, the losses of
+the first and the last of the steps that are compared, each by samples of its own, and how far losses are apart at most, of which part of PyTorch's loss of that step.
+Steps that are timed have a rate of 0: else the loss would get to 0, and its derivatives to subnormal numbers. NETWORK:BATCH has so many samples a step."""
 import argparse
 import ctypes
 import pathlib
@@ -100,8 +101,11 @@ class OnnxNetwork:
     def mean(self, x):
         return self.node("Flatten", [self.node("GlobalAveragePool", [x])])
 
-    def pool(self, x):
-        return self.node("MaxPool", [x], kernel_shape=[3, 3], strides=[2, 2], pads=[1] * 4)
+    def pool(self, x, window=3, pad=1):
+        return self.node("MaxPool", [x], kernel_shape=[window] * 2, strides=[2, 2], pads=[pad] * 4)
+
+    def flatten(self, x):
+        return self.node("Flatten", [x])
 
     def embed(self, x, tokens, places, length):
         """rows of tokens, and of their places: [samples x length, width]"""
@@ -159,8 +163,11 @@ class TorchNetwork:
     def mean(self, x):
         return x.mean(dim=(2, 3))
 
-    def pool(self, x):
-        return functional.max_pool2d(x, 3, 2, 1)
+    def pool(self, x, window=3, pad=1):
+        return functional.max_pool2d(x, window, 2, pad)
+
+    def flatten(self, x):
+        return x.flatten(1)
 
     def embed(self, x, tokens, places, length):
         rows = functional.embedding(x, self.weights[tokens]) + self.weights[places][:length]
@@ -180,6 +187,15 @@ def mlp(n, x):
 
 
 MLP = {"hidden": (128, 784), "last": (10, 128)}
+
+
+def digits(n, x):
+    """that of examples/digits"""
+    x = n.relu(n.convolve(n.relu(n.convolve(x, "first")), "second"))
+    return n.dense(n.flatten(n.pool(x, 2, 0)), "last")
+
+
+DIGITS = {"first": (16, 1, 3, 3), "second": (32, 16, 3, 3), "last": (10, 512)}
 
 
 def resnet8(n, x):
@@ -286,22 +302,35 @@ def make_weights(shapes):
     return made
 
 
+# A source of samples is a function of the generator, the classes and the batch that returns samples and labels, which can be learned.
+
 def image(*shape):
-    return lambda rng, batch: rng.normal(size=(batch, *shape)).astype(np.float32)
+    """of each class one picture, and noise over it"""
+    def draw(rng, classes, batch):
+        pictures, labels = np.random.default_rng(3).normal(size=(classes, *shape)), rng.integers(0, classes, batch)
+        return (pictures[labels] + rng.normal(size=(batch, *shape))).astype(np.float32), labels
+    return draw
 
 
 def text(words, length):
-    return lambda rng, batch: rng.integers(0, words, (batch, length))
+    """the word behind each word is always the same, but for one of five"""
+    def draw(rng, classes, batch):
+        behind, rows = np.random.default_rng(3).permutation(words), rng.integers(0, words, (batch, length + 1))
+        for i in range(length):
+            rows[:, i + 1] = np.where(rng.random(batch) < .8, behind[rows[:, i]], rows[:, i + 1])
+        return rows[:, :-1].copy(), rows[:, 1:].reshape(-1).copy()
+    return draw
 
 
-# What it computes, its samples, how many classes, its batch, its weights, its optimizer.
+# What it computes, its samples, how many classes, its batch, its weights, its optimizer, and of how many steps losses are compared.
 NETWORKS = {
-    "mlp": (mlp, image(784), 10, 64, MLP, "momentum"),
-    "resnet8": (resnet8, image(3, 32, 32), 10, 32, RESNET8, "momentum"),
-    "gpt": (gpt(2, 4, 32), text(256, 32), 256, 8, gpt_weights(2, 64, 256, 32), "adamw"),
-    "gpt2": (gpt(12, 12, 64), text(50257, 64), 50257, 4, gpt_weights(12, 768, 50257, 1024), "adamw"),
-    "resnet18": (resnet18, image(3, 224, 224), 1000, 8, resnet18_weights(), "momentum"),
-    "mobilenet2": (mobilenet2, image(3, 224, 224), 1000, 8, mobilenet2_weights(), "momentum"),
+    "mlp": (mlp, image(784), 10, 64, MLP, "momentum", 500),
+    "digits": (digits, image(1, 8, 8), 10, 32, DIGITS, "adamw", 500),
+    "resnet8": (resnet8, image(3, 32, 32), 10, 32, RESNET8, "momentum", 20),
+    "gpt": (gpt(2, 4, 32), text(256, 32), 256, 8, gpt_weights(2, 64, 256, 32), "adamw", 500),
+    "gpt2": (gpt(12, 12, 64), text(50257, 64), 50257, 4, gpt_weights(12, 768, 50257, 1024), "adamw", 3),
+    "resnet18": (resnet18, image(3, 224, 224), 1000, 8, resnet18_weights(), "momentum", 5),
+    "mobilenet2": (mobilenet2, image(3, 224, 224), 1000, 8, mobilenet2_weights(), "momentum", 5),
 }
 RATES = {"momentum": 0.01, "adamw": 1e-3}
 OPTIMIZERS = {"momentum": lambda w: torch.optim.SGD(w, lr=0, momentum=0.9), "adamw": lambda w: torch.optim.AdamW(w, lr=0)}
@@ -332,15 +361,14 @@ def build(network, x, weights, classes, optimizer, options, folder):
 
 def compare(name, options, folder):
     name, _, batch = name.partition(":")
-    network, samples, classes, preset, shapes, kind = NETWORKS[name]
+    network, samples, classes, preset, shapes, kind, checked = NETWORKS[name]
     batch, weights, rng = int(batch or preset), make_weights(shapes), np.random.default_rng(2)
-    x = samples(rng, batch)
-    labels = rng.integers(0, classes, x.size if x.dtype == np.int64 else batch)
+    x, labels = samples(rng, classes, batch)
     theirs = TorchNetwork(weights)
     optimizer = OPTIMIZERS[kind](theirs.trained())
-    tensors = torch.from_numpy(x), torch.from_numpy(labels)
 
-    def their_steps(count, rate):
+    def their_steps(count, rate, x, labels):
+        tensors = torch.from_numpy(x), torch.from_numpy(labels)
         optimizer.param_groups[0]["lr"] = rate
         losses, start = [], time.process_time()
         for _ in range(count):
@@ -353,29 +381,32 @@ def compare(name, options, folder):
 
     library = build(network, x, weights, classes, kind, options, folder)
 
-    def our_steps(count, rate):
+    def our_steps(count, rate, x, labels):
         losses = np.zeros(count, np.float32)
         took = library.steps(address(x), address(labels), ctypes.c_float(rate), address(losses), count)
         assert took > 0
         return took, losses
 
-    checked, rate = options.checked, RATES[kind]
-    ours, theirs_first = our_steps(checked, rate)[1], their_steps(checked, rate)[1]
-    apart = np.max(np.abs(ours - theirs_first)) / np.max(theirs_first)
-    count = max(1, int(options.round / their_steps(2, 0)[0]))
-    times = [(our_steps(count, 0)[0], their_steps(count, 0)[0]) for _ in range(options.rounds)]
-    own, their = (statistics.median(t) for t in zip(*times))
-    print(f"{name:8} batch {batch:3}: dnncc {own * 1e6:9.1f} us, PyTorch {their * 1e6:9.1f} us, ratio {statistics.median(a / b for a, b in times):.3f}; "
-          f"losses of {checked} steps within {apart:.1e}", flush=True)
+    rate, losses = RATES[kind], []
+    for _ in range(options.checked or checked):
+        batches = samples(rng, classes, batch)
+        losses.append([steps(1, rate, *batches)[1][0] for steps in (our_steps, their_steps)])
+    ours, their = np.array(losses, np.float64).T
+    apart = np.abs(ours - their)
+    count = max(1, int(options.round / their_steps(2, 0, x, labels)[0]))
+    times = [[steps(count, 0, x, labels)[0] for steps in (our_steps, their_steps)] for _ in range(options.rounds)]
+    our_time, their_time = (statistics.median(t) for t in zip(*times))
+    print(f"{name:10} batch {batch:3}: dnncc {our_time * 1e6:9.1f} us, PyTorch {their_time * 1e6:9.1f} us, ratio {statistics.median(a / b for a, b in times):.3f}; "
+          f"losses {their[0]:.3f} .. {their[-1]:.3f} of {len(losses)} steps within {apart.max():.1e} ({(apart / their).max():.1e} of one)", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("networks", nargs="*", metavar="NETWORK[:BATCH]", default=["mlp", "resnet8:1", "resnet8:32", "gpt"])
+    parser.add_argument("networks", nargs="*", metavar="NETWORK[:BATCH]", default=["mlp", "digits", "resnet8:1", "resnet8:32", "gpt"])
     parser.add_argument("--dnncc", default=ROOT / "build" / "dnncc")
     parser.add_argument("--target", default="x86-64-v4")
     parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--checked", type=int, default=20, help="steps whose losses are compared")
+    parser.add_argument("--checked", type=int, help="steps whose losses are compared; else each network has a number of its own")
     parser.add_argument("--round", type=float, default=0.5, help="seconds of PyTorch in a round")
     options = parser.parse_args()
     torch.set_num_threads(1)
