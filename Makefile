@@ -11,6 +11,11 @@ LIBS := -lprotobuf-c -lz -lm
 PREFIX ?= /usr/local
 DESTDIR ?=
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+# JOBS=mpi: tests are pieces for mpirun (docs/many-machines.md), whose flags are MPIRUN_FLAGS; the rest takes the cores that there are
+ifeq ($(JOBS),mpi)
+override JOBS := $(shell getconf _NPROCESSORS_ONLN 2>/dev/null || echo 2)
+FARM := yes
+endif
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
 ROOMS := base ir $(addprefix ir/,target tensor adjoint loop library interp lower) cost schedule kernels passes $(addprefix passes/,simplify microbatch layout fuse vectorize memory calibrate quantize requantize) \
@@ -54,7 +59,7 @@ GENERATED := $(PROTOS:%=$(B)/%.pb-c.h) $(B)/library.inc $(B)/report_page.inc $(B
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))
 DEPENDENCIES = $(shell find $(B)/obj $(B)/unit -name '*.d' 2>/dev/null)
 
-.PHONY: all static setup python systems systems-packages cuda browser samples torch install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python conformance asan fuzz bless format bench bench-setup \
+.PHONY: all static setup python systems systems-packages cuda browser samples torch install uninstall demo demo-vta check check-quick check-all check-unit check-random check-docs check-python check-farm conformance asan fuzz bless format bench bench-setup \
         boards bench-cuda bench-interp bench-threads bench-compile bench-operators bench-jit bench-train fit-cost zoo-digest docs clean
 .DEFAULT_GOAL := all
 # A command is said in short, `CC ir/loop/loop.c`; with V=1 as it is, with -s not at all.
@@ -436,8 +441,8 @@ run-demo:
 check check-quick check-all: $(B)/.packages-check
 	@$(MAKE) --no-print-directory -j$(JOBS) all
 	@$(MAKE) --no-print-directory -j1 python browser samples
-	@$(MAKE) --no-print-directory --keep-going TIER=$(@:check-%=%) check-unit check-docs check-python $(MORE)
-check-all: MORE := check-random asan fuzz
+	@$(MAKE) --no-print-directory --keep-going TIER=$(@:check-%=%) $(if $(FARM),check-farm,check-unit check-python) check-docs $(MORE)
+check-all: MORE = $(if $(FARM),,check-random) asan fuzz
 check-all: systems-packages $(B)/.boards $(B)/.site
 TIER := check
 
@@ -474,6 +479,20 @@ PYTHON_TESTS := $(sort $(dir $(wildcard test/*/test_*.py)))
 export ONNX_MODELS := $(abspath $(B))/onnx_models
 check-python: $(B)/machines $(B)/observe
 	$(PYTEST) --tier=$(TIER) $(PYTHON_TESTS)
+
+# The same in many processes, each of which runs one unit test, one file of Python's, or random programs.
+MPIRUN ?= mpirun
+MPIRUN_FLAGS ?=
+RANDOM_TESTS := random_passes_test=10000 stream_test=2000 joined_test=10000
+check-farm: $(B)/machines $(B)/observe $(UNIT) $(B)/dnncc-run-tests
+	@{ printf '%s\n' $(UNIT); \
+	   $(if $(filter all,$(TIER)),printf '%s\n' $(foreach t,$(RANDOM_TESTS),'$(B)/unit/$(subst =, ,$t)');) \
+	   for f in $(wildcard test/*/test_*.py); do \
+	       echo "ONNX_MODELS=$(ONNX_MODELS) $(PY) -m pytest -q -p no:cacheprovider --tier=$(TIER) $$f || test \$$? = 5"; done; } > $(B)/tests.list
+	$(if $(FARM),$(MPIRUN) $(MPIRUN_FLAGS) $(B)/dnncc-run-tests $(B)/tests.list,$(B)/dnncc-run-tests $(B)/tests.list $(JOBS))
+$(B)/dnncc-run-tests: test/farm/run_tests.c $(B)/libdnncc.a
+	$(call say,CC,$<)
+	$(Q)$(CC) $(STD) $(WARN) $(CFLAGS) $(INC) -o $@ $< $(B)/libdnncc.a $(LDFLAGS) $(LIBS)
 
 conformance: setup
 	@$(MAKE) --no-print-directory -j$(JOBS) all python

@@ -10,14 +10,11 @@
  * and at the end stands a table on standard output. */
 #include "compiler/batch.h"
 
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/clock.h"
+#include "compiler/captured.h"
 #include "compiler/farm.h"
 #include "compiler/process.h"
 #include "compiler/progress.h"
@@ -36,28 +33,12 @@ struct batching {
 
 /* ---- a worker ---- */
 
-struct command_line { int argc; char **argv; FILE *out, *errors; };
+struct command_line { int argc; char **argv; };
 
 static int do_command(void *context)
 {
         const struct command_line *c = context;
-        int nothing = open("/dev/null", O_RDONLY);
-        farm_forget();
-        dup2(nothing, 0);
-        dup2(fileno(c->out), 1);
-        dup2(fileno(c->errors), 2);
-        enum exit_code code = driver_command(c->argc, c->argv);
-        fflush(NULL);
-        return (int)code;
-}
-
-static void add_file(struct text *text, FILE *f)
-{
-        char bytes[1 << 14];
-        size_t length;
-        rewind(f);
-        while ((length = fread(bytes, 1, sizeof bytes, f)) > 0)
-                text_add_bytes(text, bytes, length);
+        return (int)driver_command(c->argc, c->argv);
 }
 
 /* Splits "WORD\0WORD\0" into arguments. */
@@ -73,41 +54,16 @@ static char **split(const char *bytes, size_t length, int *argc)
         return argv;
 }
 
-/* The result is a line "CODE SECONDS BYTES", so many bytes of standard output, and the messages. */
 static bool make_line(void *context, int64_t piece, const char *bytes, size_t length,
                       struct text *result)
 {
+        struct command_line c;
         (void)context;
         (void)piece;
-        const double start = clock_wall();
-        struct command_line c = { .out = tmpfile(), .errors = tmpfile() };
-        struct text out = { 0 }, errors = { 0 };
         c.argv = split(bytes, length, &c.argc);
-        bool fine = c.out && c.errors;
-        int status = fine ? process_join(process_start(do_command, &c), 0) : -1;
-        int code = status >= 0 && WIFEXITED(status) ? WEXITSTATUS(status) : EXIT_INTERNAL;
-        if (fine) {
-                add_file(&out, c.out);
-                add_file(&errors, c.errors);
-        }
-        if (status >= 0 && WIFSIGNALED(status))
-                text_add(&errors, "dnncc: error: this command was ended by signal %d\n",
-                         WTERMSIG(status));
-        else if (status < 0)
-                text_add(&errors, "dnncc: error: no process could be started for this command\n");
-        text_add(result, "%d %.6f %zu\n", code, clock_wall() - start, out.length);
-        if (out.length)
-                text_add_bytes(result, out.data, out.length);
-        if (errors.length)
-                text_add_bytes(result, errors.data, errors.length);
-        text_free(&out);
-        text_free(&errors);
-        if (c.out)
-                fclose(c.out);
-        if (c.errors)
-                fclose(c.errors);
+        bool fine = captured_run(do_command, &c, result);
         free(c.argv);
-        return !process_stopped();
+        return fine;
 }
 
 /* ---- the coordinator ---- */
@@ -162,25 +118,13 @@ static void say_line(struct batching *b, int64_t piece, const char *errors, size
 static bool take_line(void *context, int64_t piece, const char *result, size_t length)
 {
         struct batching *b = context;
-        struct outcome *o = &b->outcomes[piece];
-        static const char lost[] = "dnncc: error: the workers that did this command were lost\n";
-        const char *out = "", *errors = lost;
-        size_t out_length = 0, errors_length = strlen(lost);
-        const char *end = result && length ? memchr(result, '\n', length) : NULL;
-        *o = (struct outcome){ .code = EXIT_INTERNAL };
-        if (end && sscanf(result, "%d %lf %zu", &o->code, &o->seconds, &out_length) == 3 &&
-            out_length <= length - (size_t)(end + 1 - result)) {
-                out = end + 1;
-                errors = out + out_length;
-                errors_length = length - (size_t)(errors - result);
-        } else {
-                out_length = 0;
-        }
-        say_line(b, piece, errors, errors_length);
-        if (out_length)
-                fwrite(out, 1, out_length, stdout);
+        const struct captured c = captured_read(result, length);
+        b->outcomes[piece] = (struct outcome){ c.code, c.seconds };
+        say_line(b, piece, c.errors, c.errors_length);
+        if (c.out_length)
+                fwrite(c.out, 1, c.out_length, stdout);
         fflush(stdout);
-        if (o->code && !b->failed++)
+        if (c.code && !b->failed++)
                 b->first = (int)piece;
         progress_step(piece + 1, b->list.count, "%" PRId64 " of %d lines, %d failed", piece + 1,
                       b->list.count, b->failed);

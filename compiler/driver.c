@@ -609,7 +609,7 @@ enum exit_code driver_main(int argc, char **argv)
         signal(SIGPIPE, SIG_IGN);       /* Writing to a closed pipe is an error, not a silent
                                          * death. */
         signal(SIGXFSZ, SIG_IGN);       /* So is a file larger than the caller allows. */
-        const bool entered = farm_enter(argc, argv, &diag);
+        const bool entered = farm_enter(argc, argv, farm_option(argc, argv), &diag);
         const enum exit_code code = entered ? driver_command(argc, argv) : diag.code;
         farm_leave();
         return code;

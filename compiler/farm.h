@@ -56,11 +56,13 @@ int farm_workers(int jobs);             /* Returns how many workers farm_run wou
 
 /* ---- processes that MPI starts (farm_enter.c) ---- */
 
-/* It is the first thing that dnncc does. Where mpirun or srun started this process beside others,
- * for a command that has pieces for them, it becomes the program that starts dnncc again as the
- * coordinator and as workers; where it was started so, it learns its part. Returns false after an
- * error. */
-bool farm_enter(int argc, char **argv, struct diag *diag);
+/* It is the first thing that a program does. Where mpirun or srun started this process beside
+ * others, and `what`, an option for messages, has pieces for them (NULL: nothing has), it becomes
+ * the program that starts this one again as the coordinator and as workers; where it was started
+ * so, it learns its part. Returns false after an error. */
+bool farm_enter(int argc, char **argv, const char *what, struct diag *diag);
+const char *farm_option(int argc, char **argv);           /* Returns dnncc's option that has
+                                                           * pieces, or NULL. */
 bool farm_is_open(void);                /* Returns whether this process belongs to a farm of MPI. */
 bool farm_is_worker(void);              /* ... as a worker, which writes nothing itself. */
 struct line;

@@ -20,6 +20,7 @@
 #define MESSENGER "dnncc-mpi"
 #define PACKAGES "openmpi-bin and libopenmpi-dev"
 
+extern char **environ;
 static struct line *line;
 
 bool farm_is_open(void) { return line != NULL; }
@@ -94,8 +95,7 @@ static long processes_started(const char **launcher)
         return 1;
 }
 
-/* Returns the option that has pieces for a farm, as it begins, or NULL. */
-static const char *option_with_pieces(int argc, char **argv)
+const char *farm_option(int argc, char **argv)
 {
         static const char *const options[] = { "--batch", "--calibrate" };
         for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -147,15 +147,37 @@ static bool become_messenger(int argc, char **argv, const char *option, const ch
         return false;
 }
 
-bool farm_enter(int argc, char **argv, struct diag *diag)
+/* Forgets the launcher: what this process starts is no process of MPI, and may start some. */
+static void leave_launcher(void)
+{
+        static const char *const begins[] = { "OMPI_", "PMIX_", "PMI_", "MPI_", "HYDI_",
+                                              "SLURM_STEP_" };
+        for (char **at = environ; *at;) {
+                char name[128];
+                const size_t length = strcspn(*at, "=");
+                bool gone = false;
+                for (size_t i = 0; i < sizeof begins / sizeof *begins; i++)
+                        gone |= !strncmp(*at, begins[i], strlen(begins[i]));
+                gone &= strncmp(*at, "OMPI_ALLOW_", strlen("OMPI_ALLOW_")) && length < sizeof name;
+                if (gone) {
+                        memcpy(name, *at, length);
+                        name[length] = 0;
+                        unsetenv(name);         /* The next one is here now. */
+                } else {
+                        at++;
+                }
+        }
+}
+
+bool farm_enter(int argc, char **argv, const char *what, struct diag *diag)
 {
         const char *launcher = NULL;
         line = line_inherit();
         if (!line) {
-                const char *option = option_with_pieces(argc, argv);
-                const long count = option ? processes_started(&launcher) : 1;
-                return count < 2 || become_messenger(argc, argv, option, launcher, count, diag);
+                const long count = what ? processes_started(&launcher) : 1;
+                return count < 2 || become_messenger(argc, argv, what, launcher, count, diag);
         }
+        leave_launcher();
         if (farm_is_worker()) {
                 int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
                 dup2(nowhere, 1);

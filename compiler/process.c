@@ -234,15 +234,18 @@ void process_end(int number)
 /* The signal is held until the handler returns; then it ends the process. */
 static void on_signal(int number)
 {
+        const int error = errno;        /* The code that was interrupted looks at its own. */
         for (int i = 0; i < ENDING_COUNT; i++)
                 if (endings[i].number == number && endings[i].asks && soft && !stopped) {
                         stopped = number;
                         for (int k = 0; k < child_count; k++)
                                 /* Whoever waits for it goes on. */
                                 kill(-children[k], SIGTERM);
+                        errno = error;
                         return;
                 }
         process_end(number);
+        errno = error;
 }
 
 void process_begin(void)

@@ -22,9 +22,13 @@ bool line_receive(struct line *line, double seconds, struct message *m)
 }
 void line_close(struct line *line) { (void)line; }
 
-bool farm_enter(int argc, char **argv, struct diag *diag)
+bool farm_enter(int argc, char **argv, const char *what, struct diag *diag)
 {
-        return (void)argc, (void)argv, (void)diag, true;
+        return (void)argc, (void)argv, (void)what, (void)diag, true;
+}
+const char *farm_option(int argc, char **argv)
+{
+        return (void)argc, (void)argv, (const char *)NULL;
 }
 bool farm_is_open(void) { return false; }
 bool farm_is_worker(void) { return false; }
