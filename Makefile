@@ -19,7 +19,7 @@ endif
 
 # The rooms. compiler/main.c and compiler/vta/main.c are the programs; everything else is libdnncc.a, which the unit tests link too.
 ROOMS := base ir $(addprefix ir/,target tensor adjoint loop library interp lower) cost schedule kernels passes $(addprefix passes/,simplify microbatch layout fuse vectorize memory calibrate quantize requantize) \
-         $(addprefix engines/,scalar words vector tile grid stream commands) front front/compose front/onnx front/tflite front/gguf front/caffe \
+         $(addprefix engines/,scalar words vector tile grid stream commands) front front/compose front/onnx front/tflite front/gguf front/caffe front/tensorflow \
          codegen codegen/targets codegen/llvm codegen/machines codegen/vta codegen/unified codegen/sections compiler compiler/export compiler/vta
 SOURCES := $(filter-out compiler/farm_mpi.c,$(sort $(foreach r,$(ROOMS),$(wildcard $(r)/*.c))))
 # what POSIX has and Windows has not; five files have others in their place
@@ -53,7 +53,7 @@ else
 SOURCES := $(filter-out codegen/llvm/%,$(SOURCES)) codegen/llvm/llvm_absent.c
 endif
 # formats whose messages protoc-c makes code of: front/NAME/NAME.proto
-PROTOS := onnx caffe
+PROTOS := onnx caffe tensorflow
 OBJECTS := $(patsubst %.c,$(B)/obj/%.o,$(filter-out compiler/main.c compiler/vta/main.c,$(SOURCES))) $(PROTOS:%=$(B)/obj/%.pb-c.o) $(JITTED)
 GENERATED := $(PROTOS:%=$(B)/%.pb-c.h) $(B)/library.inc $(B)/report_page.inc $(B)/harness_main.inc $(B)/runtime_header.inc $(B)/runtime_trace.inc $(B)/runtime_threads.inc $(B)/sources.inc
 UNIT := $(patsubst test/unit/%.c,$(B)/unit/%,$(sort $(wildcard test/unit/*_test.c)))

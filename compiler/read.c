@@ -4,6 +4,7 @@
  * replace. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/store.h"
 #include "compiler/driver.h"
@@ -142,6 +143,7 @@ static option_format_t format_of(const struct run *run)
                : begins_with(run, "dnn")                   ? FORMAT_DNN
                : tflite_is_file(run->bytes, run->length) ? FORMAT_TFLITE
                : gguf_is_file(run->bytes, run->length)   ? FORMAT_GGUF
+               : tensorflow_is_file(run->bytes, run->length) ? FORMAT_TENSORFLOW
                : caffe_is_file(run->bytes, run->length)  ? FORMAT_CAFFE
                                                            : FORMAT_ONNX;
 }
@@ -289,11 +291,20 @@ bool import_model(struct run *run, struct model_facts *facts, const char *entry)
         return true;
 }
 
+/* Returns the file that a model's path means: of a folder, that of a SavedModel. */
+static const char *model_file(struct run *run, const char *path)
+{
+        struct stat st;
+        return !stat(path, &st) && S_ISDIR(st.st_mode)
+                       ? arena_printf(run->arena, "%s/saved_model.pb", path)
+                       : path;
+}
+
 bool read_bytes(struct run *run)
 {
-        const char *model = run->options.model;
         if (run->given || run->bytes)
                 return true;
+        const char *model = run->options.model = model_file(run, run->options.model);
         if (!file_read(model, run->context.limits.file_bytes, &run->bytes, &run->length,
                        &run->diag))
                 return false;

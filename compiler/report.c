@@ -5,6 +5,7 @@
 
 #include "front/onnx/onnx.h"
 #include "front/caffe/caffe.h"
+#include "front/tensorflow/tensorflow.h"
 #include "front/tflite/tflite.h"
 #include "compiler/report.h"
 #include "ir/loop/loop_bounds.h"
@@ -337,6 +338,11 @@ void report_operations(void)
         for (int i = 0; i < count; i++)
                 if (layers[i].kind == CAFFE_IMPORTED)
                         printf("  %s\n", layers[i].type);
+        puts("\nTensorFlow operators:");
+        const struct tf_row *nodes;
+        count = tf_rows(&nodes);
+        for (int i = 0; i < count; i++)
+                printf("  %s\n", nodes[i].name);
 }
 
 void report_limits(void)

@@ -146,7 +146,7 @@ typedef struct module *import_function(const unsigned char *bytes, size_t length
                                        struct pass_context *context,
                                        void (*dependency)(void *context, const char *path),
                                        void *dependency_context);
-import_function onnx_import, tflite_import, gguf_import, caffe_import;
+import_function onnx_import, tflite_import, gguf_import, caffe_import, tensorflow_import;
 /* Sets m->source to the digest of the model's bytes, and of those of another file (NULL: there is
  * none). */
 void import_source(struct module *m, const unsigned char *bytes, size_t length,
@@ -159,7 +159,7 @@ int import_extents(const char *text, int64_t *extents);
  * several, and returns how many they are, or -1 after an error. */
 typedef int import_entries(const unsigned char *bytes, size_t length, struct arena *arena,
                            struct diag *diag, const char ***names);
-import_entries tflite_entries;
+import_entries tflite_entries, tensorflow_entries;
 /* Is it a TFLite file, by its identifier? */
 bool tflite_is_file(const unsigned char *bytes, size_t length);
 /* Is it a GGUF file, by its first bytes? */
@@ -167,6 +167,8 @@ bool gguf_is_file(const unsigned char *bytes, size_t length);
 
 /* Is it a network of Caffe, by the first field of its text, or by the fields of its bytes? */
 bool caffe_is_file(const unsigned char *bytes, size_t length);
+/* Is it a graph or a SavedModel of TensorFlow, by its first fields? */
+bool tensorflow_is_file(const unsigned char *bytes, size_t length);
 
 /* Returns the TensorProto in a file as a constant of m, whose data live as long as m, or NULL after
  * one error. Texts are bytes, of which the last extent is as many as the longest one has and a NUL;

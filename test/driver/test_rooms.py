@@ -42,7 +42,7 @@ def test_meaning_of_operators_knows_no_format():
     wrong = [f"{path.name} includes {to}/" for path in files for to in INCLUDE.findall(path.read_text()) if to not in ("base", "ir", "passes", "front")]
     # what comments compare with may be named; identifiers and strings may not
     bare = {path.name: re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.DOTALL) for path in files}
-    wrong += [f"{name} says {word[0]}" for name, text in bare.items() for word in re.finditer(r"\w*(onnx|opset|tflite|keras|caffe|attribute)\w*", text, re.I)
+    wrong += [f"{name} says {word[0]}" for name, text in bare.items() for word in re.finditer(r"\w*(onnx|opset|tflite|keras|caffe|tensorflow|attribute)\w*", text, re.I)
               if word[0] != "__attribute__"]
     assert not wrong, wrong
 
@@ -50,7 +50,7 @@ def test_meaning_of_operators_knows_no_format():
 FUNCTION = re.compile(r"^(?!static|typedef)[a-z][\w *]*?\b(\w+)\([^;{}]*\)\s*\{", re.MULTILINE)
 
 
-@pytest.mark.parametrize("folder, least", [("front/compose", 10), ("front/onnx", 10), ("front/tflite", 10), ("front/gguf", 5), ("front/caffe", 5)])
+@pytest.mark.parametrize("folder, least", [("front/compose", 10), ("front/onnx", 10), ("front/tflite", 10), ("front/gguf", 5), ("front/caffe", 5), ("front/tensorflow", 5)])
 def test_files_call_one_way(folder, least):
     """no file of the folder calls, over others or not, one that calls it: a file is understood with those that it stands on"""
     texts = {path.name: re.sub(r'/\*.*?\*/|"(?:\\.|[^"\\])*"', "", path.read_text(), flags=re.DOTALL) for path in (TOP / folder).glob("*.c")}
