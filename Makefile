@@ -510,7 +510,7 @@ asan: $(B)/.packages-check
 
 # Programs of libFuzzer that look for inputs which the compiler does not survive (test/fuzz). Each runs FUZZ_RUNS times, on one
 # core; what it finds stands in build/fuzz/found.
-FUZZ := import text compile gguf tflite caffe
+FUZZ := import text compile gguf tflite caffe tensorflow
 FUZZ_RUNS ?= 100000
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 FUZZ_SEEDS := $(B)/fuzz/seeds

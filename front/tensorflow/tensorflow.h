@@ -197,7 +197,8 @@ bool tf_read_file(struct tf_import *im);
 /* Returns the element type of a number of the enum DataType, or false where there is none. */
 bool tf_element(int64_t type, enum element *e);
 enum { TF_STRING = 7, TF_RESOURCE = 20, TF_REFERENCE = 100 };
-/* Returns the rank and sets extents, of which -1 is open; -1: the rank is open; -2 after an error. */
+/* Returns the rank and sets extents, of which -1 is open; -1: the rank is open; -2 after an
+ * error. */
 int tf_extents(struct tf_import *im, const Tf__Shape *shape, int64_t *extents);
 
 /* Returns an attribute, or NULL. */

@@ -24,7 +24,8 @@ static bytes_t name_of(const struct tf_graph_node *n)
         return a && a->value_case == TF__ATTR_VALUE__VALUE_S && a->s.len ? a->s : n->p->name;
 }
 
-/* Returns the key that output `source` of the graph is restored by; an empty one where it is not. */
+/* Returns the key that output `source` of the graph is restored by; an empty one where it is
+ * not. */
 static bytes_t restored_key(const struct tf_graph *g, struct tf_source source)
 {
         static const bytes_t none = { 0, NULL };

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Writes the seeds of the fuzz targets into FOLDER/import, FOLDER/compile, FOLDER/text, FOLDER/gguf, FOLDER/tflite and FOLDER/caffe: small language models, if the
-package gguf is there; layers of Caffe with their weights; a TFLite file, and one of each operator that the tests have, if the package ai-edge-litert is there; the models of test/fuzz/models as text and as
+"""Writes the seeds of the fuzz targets into FOLDER/import, FOLDER/compile, FOLDER/text, FOLDER/gguf, FOLDER/tflite, FOLDER/caffe and FOLDER/tensorflow: small language models, if the
+package gguf is there; layers of Caffe with their weights; graphs of TensorFlow; a TFLite file, and one of each operator that the tests have, if the package ai-edge-litert is there; the models of test/fuzz/models as text and as
 protobuf, those of onnx's node tests that have at most 2 KB, and what dnncc prints of them as Tensor IR and as Loop IR.
 
     seeds.py DNNCC FOLDER"""
@@ -100,13 +100,29 @@ def write_layers(folder):
     (folder / "bytes").write_bytes(test_caffe.bytes_of_network(np.ones((2, 3), np.float32)))
 
 
+def write_graphs(folder):
+    """of one node, of functions, and a SavedModel"""
+    import numpy as np
+    import test_tensorflow
+    import tensorflow_writer
+    for name, make in test_tensorflow.CASES.items():
+        graph = tensorflow_writer.Graph()
+        make(graph, np.random.default_rng(1))
+        (folder / name).write_bytes(graph.bytes())
+    for make in test_tensorflow.calling, test_tensorflow.branching, test_tensorflow.looping:
+        (folder / make.__name__).write_bytes(make().bytes())
+    ports = {"serve": ({"x": "x:0"}, {"y": "y:0"})}
+    (folder / "saved").write_bytes(tensorflow_writer.saved_model(test_tensorflow.calling(), ports))
+
+
 def main(dnncc, folder):
     folder = pathlib.Path(folder)
-    for name in ("import", "compile", "text", "gguf", "tflite", "caffe"):
+    for name in ("import", "compile", "text", "gguf", "tflite", "caffe", "tensorflow"):
         (folder / name).mkdir(parents=True, exist_ok=True)
     write_language_models(folder / "gguf")
     write_networks(folder / "tflite")
     write_layers(folder / "caffe")
+    write_graphs(folder / "tensorflow")
     for number, (name, model, text) in enumerate(models()):
         path = folder / "import" / name
         path.write_bytes(model)
