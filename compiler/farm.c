@@ -165,14 +165,16 @@ static void strike(struct farm *f, int k, const struct message *m)
         arena_free(arena);
 }
 
-/* Learns which build a worker is; another one is an error. */
+/* Learns which build a worker is, and which command it does; another one is an error. */
 static void meet(struct farm *f, int k, const struct message *m)
 {
         struct worker *w = &f->workers[k];
         const char *own = sources_digest();
         struct arena *arena = arena_new();
         const size_t digest = m->length ? strcspn(m->bytes, "\n") : 0;
-        const char *name = digest < m->length ? m->bytes + digest + 1 : "";
+        const char *command = digest < m->length ? m->bytes + digest + 1 : "";
+        const size_t length = strcspn(command, "\n");
+        const char *name = command[length] ? command + length + 1 : command;
         free(w->name);
         w->name = memory_alloc(4 * strlen(name) + 1);
         strcpy(w->name, text_argument(arena, name));
@@ -182,6 +184,12 @@ static void meet(struct farm *f, int k, const struct message *m)
                            "worker %d (%s) is another build of dnncc: its sources have the digest "
                            "%.16s, those here %.16s; install the same one on all machines",
                            k + 1, w->name, text_argument_part(arena, m->bytes, digest), own);
+                f->failed = true;
+        } else if (length != strlen(farm_command()) || memcmp(command, farm_command(), length)) {
+                diag_error(f->diag, EXIT_USAGE,
+                           "worker %d (%s) was started with another command line than rank 0: all "
+                           "processes that mpirun or srun starts together must have the same",
+                           k + 1, w->name);
                 f->failed = true;
         }
         arena_free(arena);

@@ -63,6 +63,7 @@ int farm_workers(int jobs);             /* Returns how many workers farm_run wou
 bool farm_enter(int argc, char **argv, const char *what, struct diag *diag);
 const char *farm_option(int argc, char **argv);           /* Returns dnncc's option that has
                                                            * pieces, or NULL. */
+const char *farm_command(void);         /* Returns a digest of its command line. */
 bool farm_is_open(void);                /* Returns whether this process belongs to a farm of MPI. */
 bool farm_is_worker(void);              /* ... as a worker, which writes nothing itself. */
 struct line;

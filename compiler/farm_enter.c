@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/sha256.h"
 #include "compiler/cache.h"
 #include "compiler/farm.h"
 #include "compiler/farm_line.h"
@@ -22,7 +23,9 @@
 
 extern char **environ;
 static struct line *line;
+static char command[65];                /* It is a digest of the command line. */
 
+const char *farm_command(void) { return command; }
 bool farm_is_open(void) { return line != NULL; }
 bool farm_is_worker(void) { return line && line_place(line); }
 struct line *farm_line(void) { return line; }
@@ -39,7 +42,8 @@ void farm_greet(struct line *to)
         char host[256] = "";
         struct text hello = { 0 };
         gethostname(host, sizeof host - 1);
-        text_add(&hello, "%s\n%s, process %ld", sources_digest(), host, (long)getpid());
+        text_add(&hello, "%s\n%s\n%s, process %ld", sources_digest(), command, host,
+                 (long)getpid());
         line_send(to, 0, FARM_HELLO, hello.data, hello.length);
         text_free(&hello);
 }
@@ -169,6 +173,15 @@ static void leave_launcher(void)
         }
 }
 
+static void note_command(int argc, char **argv)
+{
+        struct sha256 sha;
+        sha256_init(&sha);
+        for (int i = 1; i < argc; i++)
+                sha256_update(&sha, argv[i], strlen(argv[i]) + 1);
+        sha256_hex(&sha, command);
+}
+
 bool farm_enter(int argc, char **argv, const char *what, struct diag *diag)
 {
         const char *launcher = NULL;
@@ -178,6 +191,7 @@ bool farm_enter(int argc, char **argv, const char *what, struct diag *diag)
                 return count < 2 || become_messenger(argc, argv, what, launcher, count, diag);
         }
         leave_launcher();
+        note_command(argc, argv);
         if (farm_is_worker()) {
                 int nowhere = open("/dev/null", O_WRONLY | O_CLOEXEC);
                 dup2(nowhere, 1);

@@ -30,6 +30,7 @@ const char *farm_option(int argc, char **argv)
 {
         return (void)argc, (void)argv, (const char *)NULL;
 }
+const char *farm_command(void) { return ""; }
 bool farm_is_open(void) { return false; }
 bool farm_is_worker(void) { return false; }
 struct line *farm_line(void) { return NULL; }

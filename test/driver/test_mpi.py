@@ -104,6 +104,16 @@ def test_other_build(zoo):  # noqa: F811
                      rf"those here {digest[:16].decode()}", done.stderr)
 
 
+@with_mpi
+def test_other_command(zoo):  # noqa: F811
+    """is refused, too: processes that were started together work on one command"""
+    for name in "ab":
+        (zoo / f"{name}.list").write_text(f"{name}.onnx -o {name}.c\n")
+    done = dnncc.run([MPIRUN, "-n", 1, dnncc.DNNCC, "--batch=a.list", ":", "-n", 1, dnncc.DNNCC, "--batch=b.list"], cwd=zoo, env=MPI)
+    assert done.returncode == 1 and not (zoo / "a.c").exists() and not (zoo / "b.c").exists()
+    assert re.search(r"error: worker 2 \(.*, process \d+\) was started with another command line than rank 0", done.stderr)
+
+
 def wait_for(what, seconds=20):
     end = time.monotonic() + seconds
     while not (found := what()):
