@@ -31,6 +31,20 @@ struct value *compose_slice(struct compose *c, struct value *x, const struct com
 /* Returns x from the last element along the axis to the first. */
 struct value *compose_reverse(struct compose *c, struct value *x, int axis);
 
+/* A slice by `count` begins, ends and strides (numbers[0], [1], [2]); bit i of a mask is of entry
+ * i. Where begin_mask, or end_mask, is set, elements are taken from, or to, the end of the dimension;
+ * the entry of ellipsis_mask stands for all dimensions that others leave; that of new_axis_mask is
+ * a new dimension of extent 1; that of shrink_axis_mask is one index, whose dimension vanishes.
+ * offset: ends count from begins (compose_strided.c). */
+struct compose_strided {
+        int count;
+        int64_t numbers[3][RANK_MAX];
+        int64_t begin_mask, end_mask, ellipsis_mask, new_axis_mask, shrink_axis_mask;
+        bool offset;
+};
+struct value *compose_strided_slice(struct compose *c, struct value *x,
+                                    const struct compose_strided *o);
+
 /* This is what lies outside of a padded tensor, in the order of the operation pad. */
 enum compose_pad_mode { PAD_CONSTANT, PAD_REFLECT, PAD_EDGE, PAD_WRAP };
 /* Returns x with low[d] (i64) elements in front of each dimension, which become those of `to`; a

@@ -246,6 +246,25 @@ bool tf_import_slice(struct tf_import *im, struct tf_node *n)
         return tf_output(im, n, 0, compose_slice(im->c, x, &s));
 }
 
+bool tf_import_strided_slice(struct tf_import *im, struct tf_node *n)
+{
+        struct compose_strided s = { .begin_mask = tf_int(n, "begin_mask", 0),
+                                     .end_mask = tf_int(n, "end_mask", 0),
+                                     .ellipsis_mask = tf_int(n, "ellipsis_mask", 0),
+                                     .new_axis_mask = tf_int(n, "new_axis_mask", 0),
+                                     .shrink_axis_mask = tf_int(n, "shrink_axis_mask", 0) };
+        s.begin_mask &= ~s.shrink_axis_mask; /* An index is one, whatever else is said. */
+        for (int i = 0; i < 3; i++) {
+                int many;
+                if (!tf_ints(im, n, i + 1, s.numbers[i], RANK_MAX, &many))
+                        return false;
+                if (i && many != s.count)
+                        return tf_invalid(im, "%d begins, and %d ends or strides", s.count, many);
+                s.count = many;
+        }
+        return tf_output(im, n, 0, compose_strided_slice(im->c, n->inputs[0].value, &s));
+}
+
 /* Pads operand 0 by the amounts of operand 1, <rank x 2>. */
 static bool pad(struct tf_import *im, struct tf_node *n, struct value *fill, int mode, int64_t less)
 {

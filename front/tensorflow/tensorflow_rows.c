@@ -6,6 +6,7 @@
 
 #include "front/compose/compose_activation.h"
 #include "front/compose/compose_reduce.h"
+#include "front/compose/compose_resample.h"
 
 static const struct tf_row rows[] = {
 #define TF_OP(name, in_min, in_max, outputs, importer, variant)                                    \

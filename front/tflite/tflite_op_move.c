@@ -260,124 +260,26 @@ bool tflite_import_split(struct tflite_import *im, struct tflite_node *n)
 
 enum { ANY_PADS = -1 };
 
-/* Which bit of a mask stands for entry i. */
-static bool bit(int64_t mask, int i) { return mask >> i & 1; }
-
-/* What STRIDED_SLICE makes of a dimension of the result, from left to right. */
-struct slice_entry {
-        int entry;                      /* It is the number in begin, end and strides; -1: all
-                                         * elements are taken. */
-        int dimension;                  /* It is that of the operand; -1: a new one. */
-};
-
-/* Lists the dimensions of the result; an ellipsis stands for the dimensions of the operand that no
- * entry of begin, end and strides slices. Returns how many dimensions there are, or -1 after an
- * error. */
-static int slice_entries(struct tflite_import *im, const struct tflite_StridedSliceOptions *o,
-                         int count, int rank, struct slice_entry *list)
-{
-        int known = 0, many = 0, dimension = 0;
-        bool ellipsis = false;
-        for (int i = 0; i < count; i++) {
-                const bool is_ellipsis = bit(o->ellipsis_mask, i);
-                if (is_ellipsis && ellipsis) {
-                        tflite_invalid(im, "two ellipses");
-                        return -1;
-                }
-                ellipsis |= is_ellipsis;
-                known += !is_ellipsis && !bit(o->new_axis_mask, i);
-        }
-        if (known > rank) {
-                tflite_invalid(im, "%d begins, ends or strides for rank %d", known, rank);
-                return -1;
-        }
-        for (int i = 0; i < count; i++) {
-                if (bit(o->ellipsis_mask, i))
-                        for (int k = known; k < rank; k++)
-                                list[many++] = (struct slice_entry){ -1, dimension++ };
-                else if (bit(o->new_axis_mask, i))
-                        list[many++] = (struct slice_entry){ i, -1 };
-                else
-                        list[many++] = (struct slice_entry){ i, dimension++ };
-        }
-        while (dimension < rank)
-                list[many++] = (struct slice_entry){ -1, dimension++ };
-        return many;
-}
-
-/* Reads entry i of a dimension of this extent. */
-static bool slice_entry(struct tflite_import *im, const struct tflite_StridedSliceOptions *o,
-                        int64_t (*numbers)[RANK_MAX], int i, int64_t extent,
-                        struct compose_slice *s)
-{
-        const int64_t step = numbers[2][i];
-        int64_t start = numbers[0][i], end = numbers[1][i];
-        if (!step)
-                return tflite_invalid(im, "a stride of 0");
-        if (start < -NUMBER_MAX || start > NUMBER_MAX || end < -NUMBER_MAX)
-                return tflite_invalid(im, "elements %lld to %lld", (long long)start,
-                                      (long long)end);
-        end = compose_min(end, NUMBER_MAX);
-        if (o->offset)
-                end += start;
-        if (bit(o->begin_mask, i))
-                start = step > 0 ? 0 : extent - 1;
-        if (bit(o->end_mask, i))
-                end = step > 0 ? extent : -extent - 1;
-        if (bit(o->shrink_axis_mask, i)) {
-                start = start < 0 ? start + extent : start;
-                if (start < 0 || start >= extent)
-                        return tflite_invalid(im, "index %lld of %lld", (long long)start,
-                                              (long long)extent);
-                end = start + 1;
-        }
-        s->starts[s->count] = start;
-        s->ends[s->count] = end;
-        s->steps[s->count] = bit(o->shrink_axis_mask, i) ? 1 : step;
-        s->count++;
-        return true;
-}
-
 bool tflite_import_strided_slice(struct tflite_import *im, struct tflite_node *n)
 {
         const struct tflite_StridedSliceOptions *o = TFLITE_OPTIONS(n, StridedSliceOptions);
-        struct value *x = n->inputs[0]->value;
-        const int rank = value_rank(x);
-        int64_t numbers[3][RANK_MAX];
-        struct compose_slice s = { 0 };
-        struct slice_entry list[2 * RANK_MAX];
-        dim_t dims[2 * RANK_MAX];
-        int count = 0, kept = 0;
+        struct compose_strided s = { .begin_mask = o->begin_mask,
+                                     .end_mask = o->end_mask,
+                                     .ellipsis_mask = o->ellipsis_mask,
+                                     .new_axis_mask = o->new_axis_mask,
+                                     .shrink_axis_mask = o->shrink_axis_mask,
+                                     .offset = o->offset };
         for (int i = 0; i < 3; i++) {
                 int many;
-                if (!tflite_ints(im, n, i + 1, numbers[i], RANK_MAX, &many))
+                if (!tflite_ints(im, n, i + 1, s.numbers[i], RANK_MAX, &many))
                         return false;
-                if (i && many != count)
-                        return tflite_invalid(im, "%d begins, and %d ends or strides", count, many);
-                count = many;
+                if (i && many != s.count)
+                        return tflite_invalid(im, "%d begins, and %d ends or strides", s.count,
+                                              many);
+                s.count = many;
         }
-        const int entries = slice_entries(im, o, count, rank, list);
-        if (entries < 0)
-                return false;
-        for (int k = 0; k < entries; k++) {
-                const int d = list[k].dimension;
-                if (list[k].entry < 0 || d < 0)
-                        continue;
-                s.axes[s.count] = d;
-                if (!slice_entry(im, o, numbers, list[k].entry, value_extent(x, d), &s))
-                        return false;
-        }
-        struct value *y = compose_slice(im->c, x, &s);
-        for (int k = 0; k < entries && y; k++) {
-                const int i = list[k].entry, d = list[k].dimension;
-                if (d < 0)
-                        dims[kept++] = dim_of(1);
-                else if (i < 0 || !bit(o->shrink_axis_mask, i))
-                        dims[kept++] = y->type->dims[d];
-        }
-        if (kept > RANK_MAX)
-                return tflite_unsupported(im, "rank %d", kept);
-        return tflite_output(im, n, 0, y ? compose_reshape(im->c, y, kept, dims) : NULL);
+        return tflite_output(im, n, 0,
+                             compose_strided_slice(im->c, n->inputs[0]->value, &s));
 }
 
 bool tflite_import_slice(struct tflite_import *im, struct tflite_node *n)
