@@ -32,10 +32,10 @@ struct value *compose_slice(struct compose *c, struct value *x, const struct com
 struct value *compose_reverse(struct compose *c, struct value *x, int axis);
 
 /* A slice by `count` begins, ends and strides (numbers[0], [1], [2]); bit i of a mask is of entry
- * i. Where begin_mask, or end_mask, is set, elements are taken from, or to, the end of the dimension;
- * the entry of ellipsis_mask stands for all dimensions that others leave; that of new_axis_mask is
- * a new dimension of extent 1; that of shrink_axis_mask is one index, whose dimension vanishes.
- * offset: ends count from begins (compose_strided.c). */
+ * i. Where begin_mask, or end_mask, is set, elements are taken from, or to, the end of the
+ * dimension; the entry of ellipsis_mask stands for all dimensions that others leave; that of
+ * new_axis_mask is a new dimension of extent 1; that of shrink_axis_mask is one index, whose
+ * dimension vanishes. offset: ends count from begins (compose_strided.c). */
 struct compose_strided {
         int count;
         int64_t numbers[3][RANK_MAX];
