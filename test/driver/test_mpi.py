@@ -240,3 +240,47 @@ def test_calibrate_wrongly(tmp_path):
         said = [line for line in own(done.stderr).splitlines() if "is struck off" not in line]
         assert alone.returncode == done.returncode != 0 and own(alone.stderr).splitlines() == said
     assert os.listdir(tmp_path) == ["x.npz"]
+
+
+@pytest.fixture
+def two_hosts(tmp_path):
+    """network namespaces with a link between them, and what starts Open MPI in the second, under a name of its own"""
+    if os.geteuid() or not shutil.which("ip") or not shutil.which("unshare") or "Open MPI" not in dnncc.run([MPIRUN, "--version"]).stdout:
+        pytest.skip("namespaces are root's, by iproute2, and Open MPI's flags are used")
+    names = [f"dnncc{os.getpid()}{c}" for c in "ab"]
+    links = [f"dn{os.getpid()}{c}" for c in "ab"]
+    if dnncc.run(["ip", "netns", "add", names[0]]).returncode:
+        pytest.skip("no network namespaces here")
+    try:
+        dnncc.run(["ip", "netns", "add", names[1]])
+        done = dnncc.run(["ip", "link", "add", links[0], "netns", names[0], "type", "veth", "peer", "name", links[1], "netns", names[1]])
+        for k in (0, 1):
+            dnncc.run(["ip", "-n", names[k], "addr", "add", f"10.77.0.{k + 1}/24", "dev", links[k]])
+            for link in (links[k], "lo"):
+                dnncc.run(["ip", "-n", names[k], "link", "set", link, "up"])
+        if done.returncode:
+            pytest.skip("no links between namespaces here")
+        agent = tmp_path / "agent"
+        agent.write_text(f'#!/bin/sh\nshift\nexec ip netns exec {names[1]} unshare -u sh -c "hostname two; $*"\n')
+        agent.chmod(0o755)
+        net = "10.77.0.0/24"
+        yield ["ip", "netns", "exec", names[0], "unshare", "-u", "sh", "-c", 'hostname one; exec "$@"', "sh", MPIRUN, "--mca", "plm_rsh_agent", agent,
+               "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", net, "--mca", "oob_tcp_if_include", net, "-H", "10.77.0.1:2,10.77.0.2:2", "-n", "4"]
+    finally:
+        for name in names:
+            dnncc.run(["ip", "netns", "del", name])
+
+
+@with_mpi
+@pytest.mark.slow
+def test_hosts_of_their_own(two_hosts, tmp_path):
+    """four ranks on two hosts, over TCP: the file of one process; a worker of the other host is named by it"""
+    np.savez(tmp_path / "x.npz", image=np.random.default_rng(5).normal(size=(20, 1, 1, 8, 8)).astype(np.float32))
+    words = [DIGITS, "--calibrate=x.npz", "-o"]
+    assert dnncc.run([dnncc.DNNCC, *words, "one.ranges"], cwd=tmp_path).returncode == 0
+    done = dnncc.run([*two_hosts, dnncc.DNNCC, *words, "many.ranges"], cwd=tmp_path, env=MPI)
+    assert done.returncode == 0 and (tmp_path / "one.ranges").read_bytes() == (tmp_path / "many.ranges").read_bytes(), done
+    run = ["sh", "-c", '[ "$(hostname)" = one ] || set -- "$@" --samples=5; exec "$@"', "sh"]     # another command there
+    done = dnncc.run([*two_hosts, *run, dnncc.DNNCC, *words, "other.ranges"], cwd=tmp_path, env=MPI)
+    assert done.returncode == 1 and re.search(r"worker [34] \(two, process \d+\) was started with another command line", done.stderr), done
+    assert not (tmp_path / "other.ranges").exists()
