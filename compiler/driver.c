@@ -111,9 +111,8 @@ static double weights_of(const struct module *m)
 {
         double bytes = 0;
         for (const struct constant *c = m ? m->constants : NULL; c; c = c->next)
-                bytes += c->kind == CONSTANT_DENSE && c->value.uses
-                                 ? (double)type_bytes(c->value.type)
-                                 : 0;
+                bytes += c->kind != CONSTANT_SPLAT && c->value.uses ? (double)constant_held_bytes(c)
+                                                                    : 0;
         return bytes;
 }
 
@@ -435,6 +434,10 @@ static bool compile_as_asked(struct run *run)
                 return costs_put(run);
         if (o->bench)
                 return bench(run);
+        if (runs_model(o) && !run->state.program) {
+                diag_error(&run->diag, EXIT_USAGE, "%s", emit_not_lowered);
+                return false;
+        }
         if (runs_model(o))
                 return (!o->tests.count || test_all(run)) && (!o->run || test_write(run, o->run));
         double print_start = clock_seconds();

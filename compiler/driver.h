@@ -198,6 +198,8 @@ bool model_info(struct run *run);
 
 /* Writes what --emit asks for, and the dependency file (emit.c). */
 bool emit_outputs(struct run *run);
+/* This is said where the list of passes leaves Tensor IR, and Loop IR is needed. */
+extern const char emit_not_lowered[];
 /* Does -MD: the output and those beside it (or NULL) depend on all that was read. */
 bool emit_depfile(struct run *run, const char *const beside[2]);
 /* Writes --report, which has by then what --bench measured, if that was asked for. */

@@ -392,14 +392,16 @@ static const struct {
 #include "compiler/emit_formats.def"
 };
 
+const char emit_not_lowered[] =
+        "the passes given do not lower the model: --passes must contain lower";
+
 bool emit_outputs(struct run *run)
 {
         const bool is_code = run->options.emit == EMIT_C;
         if (emits_tensors(&run->options) ? !run->state.module : !run->state.program) {
                 diag_error(&run->diag, EXIT_USAGE,
                            run->state.program ? "a .loops program cannot be written as Tensor IR"
-                                              : "the passes given do not lower the model: --passes "
-                                                "must contain lower");
+                                              : emit_not_lowered);
                 return false;
         }
         const char *stem = path_stem(run->arena, run->output ? run->output : "", true);

@@ -54,7 +54,7 @@ static const char *elements_text(struct graph *g, const struct constant *c)
         int64_t count = c->kind == CONSTANT_SPLAT ? 1 : type_elements(c->value.type);
         for (int64_t i = 0; i < count; i++) {
                 text_add(&text, i ? ", " : "");
-                literal_print(&text, g->arena, c->value.type->element, c->data, (size_t)i);
+                literal_print(&text, g->arena, c->value.type->element, constant_data(c), (size_t)i);
         }
         const char *copy = arena_string(g->arena, text.data ? text.data : "");
         text_free(&text);

@@ -326,6 +326,26 @@ bool read_facts(struct run *run, struct model_facts *facts)
         return import_model(run, facts, NULL);
 }
 
+/* A text says in a line that a constant of any size is sparse, so its size is checked before
+ * anybody asks for it. */
+static bool check_sparse(struct run *run)
+{
+        const int64_t limit = run->context.limits.sparse_bytes;
+        for (const struct constant *c = run->state.module->constants; c; c = c->next) {
+                const int64_t bytes = c->sparse ? type_bytes(c->value.type) : 0;
+                if (!c->sparse || !sparse_is_too_large(bytes, sparse_bytes(c->sparse), limit))
+                        continue;
+                diag_error(&run->diag, EXIT_INVALID,
+                           "@%s: %lld bytes when it is dense, more than %lld beyond %d times what "
+                           "the text holds of it; " DIAG_HINT("raise it with --limit "
+                                                              "sparse_bytes=N"),
+                           c->name ? c->name : "constant", (long long)bytes, (long long)limit,
+                           SPARSE_FACTOR);
+                return false;
+        }
+        return true;
+}
+
 bool read_model(struct run *run)
 {
         struct options *o = &run->options;
@@ -344,7 +364,7 @@ bool read_model(struct run *run)
         if (format == FORMAT_DNN) {
                 run->state.module = tensor_parse((const char *)run->bytes, run->length, read_blob,
                                                  run, &run->diag);
-                return run->state.module &&
+                return run->state.module && check_sparse(run) &&
                        bind_symbols(run->state.module, o, run->arena, &run->diag);
         }
         if (!preset_entries(run))

@@ -113,8 +113,8 @@ static const char *reader_of(const struct module *m, const void *data)
                      op = region_walk(&f->body, op))
                         for (int k = 0; k < op->operand_count; k++) {
                                 const struct value *v = op_operand(op, k);
-                                if (v && value_is_constant(v) && v->constant->data == data &&
-                                    op->location)
+                                if (v && value_is_constant(v) &&
+                                    constant_data(v->constant) == data && op->location)
                                         return op->region->owner && op->region->owner->location
                                                        ? op->region->owner->location
                                                        : op->location;

@@ -247,7 +247,7 @@ static void spread(const struct value *v, struct part *part, size_t count)
         size_t bytes = (size_t)element_info[v->type->element].bytes;
         part->owned = memory_alloc(count * bytes + 1);
         for (size_t i = 0; i < count; i++)
-                memcpy(part->owned + i * bytes, v->constant->data, bytes);
+                memcpy(part->owned + i * bytes, constant_data(v->constant), bytes);
 }
 
 static bool open_tensors(struct samples *s, struct set *set)
@@ -276,8 +276,8 @@ static bool open_tensors(struct samples *s, struct set *set)
                                                  type_text(s->arena, s->f->module, want)));
                 if (v->constant->kind == CONSTANT_SPLAT)
                         spread(v, part, (size_t)sample_elements(s, k));
-                part->array =
-                        (struct array){ .data = part->owned ? part->owned : v->constant->data };
+                part->array = (struct array){ .data = part->owned ? part->owned
+                                                                  : constant_data(v->constant) };
         }
         set->count = 1;
         return true;

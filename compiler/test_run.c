@@ -278,13 +278,13 @@ static const void *read_array(struct test *t, const char *path, const struct loo
 
 static const void *dense_bytes(struct test *t, const struct value *v)
 {
-        if (v->constant->kind == CONSTANT_DENSE)
-                return v->constant->data;
+        if (v->constant->kind != CONSTANT_SPLAT)
+                return constant_data(v->constant);
         const size_t bytes = (size_t)element_info[v->type->element].bytes,
                      count = (size_t)type_elements(v->type);
         char *dense = arena_alloc(t->arena, count * bytes + 1);
         for (size_t i = 0; i < count; i++)
-                memcpy(dense + i * bytes, v->constant->data, bytes);
+                memcpy(dense + i * bytes, constant_data(v->constant), bytes);
         return dense;
 }
 

@@ -173,6 +173,9 @@ void print_man_ir(void)
              "assigned once. An input that the caller keeps from run to run says which output is "
              "its value in the next one, and how far its rows are in use: %past \"past\" next "
              "\"present\" along 1 to P; a line next P = P + N says it of an extent. "
+             "A constant of few numbers that are not zero may be sparse, positions of elements in "
+             "row-major order and their values: const @w : <100 x f32> = sparse [7 = 1.0, 9 = "
+             "-2.0]. "
              "A .loops file begins with \"loop 1\": "
              "buffers, kernels that are loops over their elements, and main, which calls them (of "
              "several entries, a main each).");

@@ -143,7 +143,7 @@ static bool read_through(const struct region *region, struct value *v, bool pads
         if (!is_inside(region, v) || is_circular(v)) {
                 access->value = v;
                 row_major(v, access);
-                return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
+                return v->kind != VALUE_CONSTANT || v->constant->kind != CONSTANT_SPLAT;
         }
         const struct op *op = v->op;
         int64_t lows[RANK_MAX];

@@ -30,10 +30,32 @@ static uint64_t hash_bytes(uint64_t h, const unsigned char *p, size_t bytes)
         return (h ^ word) * UINT64_C(0xbf58476d1ce4e5b9);
 }
 
-static size_t stored_bytes(const struct constant *c)
+static size_t position_bytes(const struct sparse *s)
 {
-        return c->kind == CONSTANT_SPLAT ? (size_t)element_info[c->value.type->element].bytes
-                                         : (size_t)type_bytes(c->value.type);
+        return (size_t)s->count * sizeof *s->positions;
+}
+
+static size_t value_bytes(const struct sparse *s)
+{
+        return (size_t)s->count * (size_t)element_info[s->element].bytes;
+}
+
+static uint64_t contents_hash(const struct constant *c)
+{
+        const struct sparse *s = c->sparse;
+        return s ? hash_bytes(hash_bytes(0, (const void *)s->positions, position_bytes(s)),
+                              s->values, value_bytes(s))
+                 : hash_bytes(0, c->held, constant_held_bytes(c));
+}
+
+/* Are the contents of two constants of one type and kind equal? */
+static bool is_equal(const struct constant *c, const struct constant *d)
+{
+        const struct sparse *s = c->sparse, *t = d->sparse;
+        if (!s)
+                return !memcmp(c->held, d->held, constant_held_bytes(c));
+        return s->count == t->count && !memcmp(s->positions, t->positions, position_bytes(s)) &&
+               !memcmp(s->values, t->values, value_bytes(s));
 }
 
 /* Returns a hash of a constant's contents; of long contents, a hash of pieces from all over them:
@@ -41,13 +63,13 @@ static size_t stored_bytes(const struct constant *c)
 static uint64_t sample_hash(const struct constant *c)
 {
         enum { PIECE = 64, PIECES = 32 };
-        size_t bytes = stored_bytes(c);
+        size_t bytes = constant_held_bytes(c);
         uint64_t h = 0;
-        if (bytes <= PIECE * PIECES)
-                return hash_bytes(h, c->data, bytes);
+        if (c->kind == CONSTANT_SPARSE || bytes <= PIECE * PIECES)
+                return contents_hash(c);
         for (size_t i = 0; i < PIECES; i++)
                 h = hash_bytes(h,
-                               (const unsigned char *)c->data + (bytes - PIECE) / (PIECES - 1) * i,
+                               (const unsigned char *)c->held + (bytes - PIECE) / (PIECES - 1) * i,
                                PIECE);
         return h;
 }
@@ -61,14 +83,13 @@ struct sampled { struct constant *constant; bool known; };
  * whether it did that. */
 static bool share_constant(struct map *known, struct constant *c)
 {
-        struct constant_key key = { c->value.type, c->kind,
-                                    hash_bytes(0, c->data, stored_bytes(c)) };
+        struct constant_key key = { c->value.type, c->kind, contents_hash(c) };
         struct constant *first = map_get(known, (const char *)&key, sizeof key);
         if (!first) {
                 map_set(known, (const char *)&key, sizeof key, c);
                 return false;
         }
-        if (memcmp(first->data, c->data, stored_bytes(c)))
+        if (!is_equal(first, c))
                 return false;
         value_replace(&c->value, &first->value);
         return true;

@@ -92,7 +92,8 @@ static const struct value *moved_splat(const struct op *op)
                         return NULL;
                 size_t bytes = (size_t)element_info[first->type->element].bytes;
                 for (int i = 1; i < op->operand_count; i++)
-                        if (memcmp(op_operand(op, i)->constant->data, first->constant->data, bytes))
+                        if (memcmp(constant_data(op_operand(op, i)->constant),
+                                   constant_data(first->constant), bytes))
                                 return NULL;
                 return first;
         }
@@ -125,7 +126,7 @@ static void *evaluate(struct module *m, const struct op *op, struct pass_context
                         struct loop_buffer *b =
                                 loop_buffer_add(p, "c", inputs[i]->type->element,
                                                 type_elements(inputs[i]->type), SPACE_CONSTANT);
-                        b->data = c->data;
+                        b->data = constant_data(c);
                         b->splat = c->kind == CONSTANT_SPLAT;
                         call->buffers[i] = b;
                 }
@@ -181,7 +182,7 @@ static struct value *fold_splats(struct builder *b, struct op *op, struct pass_c
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
                 operands[i] = constant_splat(b->m, type_scalar(b->m, v->type->element),
-                                             v->constant->data);
+                                             constant_data(v->constant));
         }
         struct op *one =
                 op_build(&scalar, op->code, operands, op->operand_count, op->attrs, NULL, 0);
@@ -196,7 +197,7 @@ static int64_t bytes_saved(const struct op *op)
         int64_t bytes = 0;
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
-                if (value_is_constant(v) && v->constant->kind == CONSTANT_DENSE &&
+                if (value_is_constant(v) && v->constant->kind != CONSTANT_SPLAT &&
                     value_has_one_use(v))
                         bytes += type_bytes(v->type);
         }
@@ -228,7 +229,7 @@ static bool decodes(const struct op *op)
                 bool halves = op->code == OP_cast && element_is_float(v->type->element) &&
                               element_info[v->type->element].bytes == 2 && v->type->rank > 1 &&
                               is_spread_alone(op->results);
-                if (v->constant->kind == CONSTANT_DENSE && (is_narrow(v->type->element) || halves))
+                if (v->constant->kind != CONSTANT_SPLAT && (is_narrow(v->type->element) || halves))
                         return true;
         }
         return false;
@@ -251,6 +252,24 @@ static bool is_worth(const struct op *op, const struct pass_context *context)
         return bytes <= room || bytes - room <= bytes_saved(op);
 }
 
+/* Are the result's bytes the operand's? */
+static bool keeps_bytes(const struct op *op)
+{
+        return op->code == OP_reshape ||
+               (op->code == OP_broadcast &&
+                type_elements(op_result(op)->type) == type_elements(op_operand(op, 0)->type));
+}
+
+/* Returns the constant with another shape, and a name of its own. */
+static struct value *fold_shape(struct module *m, const struct constant *c, const struct type *to)
+{
+        struct value *v = constant_reshaped(m, c, to->rank, to->dims);
+        if (c->name)
+                v->constant->name =
+                        text_identifier(m->constant_names, c->name, strlen(c->name), "constant");
+        return v;
+}
+
 struct value *fold_op(struct builder *b, struct op *op, void *opaque)
 {
         struct pass_context *context = opaque;
@@ -263,14 +282,13 @@ struct value *fold_op(struct builder *b, struct op *op, void *opaque)
         const struct type *type = op->results[0].type;
         const struct value *splat = moved_splat(op);
         if (splat)
-                return constant_splat(b->m, type, splat->constant->data);
+                return constant_splat(b->m, type, constant_data(splat->constant));
         if (op_info[op->code].traits & TRAIT_ELEMENTWISE && all_splats(op))
                 return fold_splats(b, op, context);
         if (!is_worth(op, context))
                 return NULL;
-        if (op->code == OP_reshape)     /* The bytes stay where they are. */
-                return constant_dense(b->m, type, op_operand(op, 0)->constant->data,
-                                      op_operand(op, 0)->constant->name);
+        if (keeps_bytes(op))
+                return fold_shape(b->m, op_operand(op, 0)->constant, type);
         const char *name = NULL;
         bool spread = false;
         for (int i = op->operand_count - 1; i >= 0; i--) {
@@ -311,9 +329,8 @@ void fold_spread_splats(struct region *region)
                                 continue;
                         struct builder b = { .m = m, .region = region, .before = op,
                                              .location = op->location };
-                        struct value *one =
-                                constant_splat(m, type_scalar(m, v->type->element),
-                                               v->constant->data);
+                        struct value *one = constant_splat(m, type_scalar(m, v->type->element),
+                                                           constant_data(v->constant));
                         op_set_operand(op, i, build_broadcast(&b, one, v->type, NULL));
                 }
         }
@@ -323,12 +340,11 @@ struct value *fold_scaled(struct builder *b, struct value *x, struct value *s, i
                           struct pass_context *context)
 {
         if (s->constant->kind == CONSTANT_SPLAT) {
-                struct value *product =
-                        build_binary(b, OP_mul, x,
-                                     constant_splat(b->m, x->type, s->constant->data));
+                struct value *product = build_binary(
+                        b, OP_mul, x, constant_splat(b->m, x->type, constant_data(s->constant)));
                 return product && value_is_constant(product) ? product : NULL;
         }
-        bool replaces = x->constant->kind == CONSTANT_DENSE && value_has_one_use(x);
+        bool replaces = x->constant->kind != CONSTANT_SPLAT && value_has_one_use(x);
         if (!replaces && type_bytes(x->type) > context->limits.fold_bytes)
                 return NULL;
         struct region side = { .function = b->region->function };

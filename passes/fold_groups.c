@@ -88,7 +88,7 @@ static bool is_read_outside(const struct value *v)
 
 static bool is_dense(const struct value *v)
 {
-        return value_is_constant(v) && v->constant->kind == CONSTANT_DENSE;
+        return value_is_constant(v) && v->constant->kind != CONSTANT_SPLAT;
 }
 
 /* An operation of which nothing in a group reads the result is better left to run if that is larger

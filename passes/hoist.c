@@ -107,8 +107,9 @@ static int drop_constant_parts(struct op **op, struct arena *arena, struct diag 
                 const struct value *x = loop.scans[i].value;
                 if (!value_is_constant(x) || x->constant->kind != CONSTANT_SPLAT)
                         continue;
-                value_replace(&loop.rows[i], constant_splat((*op)->region->function->module,
-                                                            loop.rows[i].type, x->constant->data));
+                value_replace(&loop.rows[i],
+                              constant_splat((*op)->region->function->module, loop.rows[i].type,
+                                             constant_data(x->constant)));
                 kept.scanned[i] = false;
                 dropped++;
         }

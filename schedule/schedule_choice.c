@@ -14,7 +14,7 @@ bool schedule_is_cold(const struct function *f, const struct target *target)
         for (struct op *op = region_walk(&f->body, NULL); op; op = region_walk(&f->body, op))
                 for (int i = 0; i < op->operand_count; i++) {
                         const struct value *v = op_operand(op, i);
-                        bytes += v && v->constant && v->constant->kind == CONSTANT_DENSE
+                        bytes += v && v->constant && v->constant->kind != CONSTANT_SPLAT
                                          ? (double)type_bytes(v->type)
                                          : 0;
                 }

@@ -251,6 +251,27 @@ static struct initializer *initializer(struct export *e, const char *name, const
         return t;
 }
 
+static struct made *add_initializer(struct export *e, struct initializer *t)
+{
+        *e->initializers_end = t;
+        e->initializers_end = &t->next;
+        return t->made;
+}
+
+/* Returns positions and values, which ONNX has for numbers of at least 8 bits. */
+static struct made *export_sparse(struct export *e, const char *base, const struct type *type,
+                                  const struct sparse *sparse)
+{
+        struct initializer *t = ARENA_NEW(e->arena, struct initializer);
+        t->made = ARENA_NEW(e->arena, struct made);
+        *t->made = (struct made){ .name = export_name(e, e->names, base),
+                                  .type = type,
+                                  .named = true };
+        need_type(e, type);
+        t->sparse = sparse;
+        return add_initializer(e, t);
+}
+
 struct made *export_dense(struct export *e, const char *base, const struct type *type,
                           const void *data)
 {
@@ -267,9 +288,7 @@ struct made *export_dense(struct export *e, const char *base, const struct type 
                 const void *kept =
                         bytes <= SMALL_BYTES ? arena_copy(e->arena, data, (size_t)bytes) : data;
                 struct initializer *t = initializer(e, export_name(e, e->names, base), type, kept);
-                *e->initializers_end = t;
-                e->initializers_end = &t->next;
-                made = t->made;
+                made = add_initializer(e, t);
                 if (key.length)
                         map_set(e->small, key.data, key.length, made);
         }
@@ -413,22 +432,30 @@ static struct made *splat(struct export *e, const struct constant *c)
         if (known && count * bytes <= SPLAT_BYTES) {
                 char *data = arena_alloc(e->arena, (size_t)(count * bytes) + 1);
                 for (int64_t i = 0; i < count; i++)
-                        memcpy(data + i * bytes, c->data, (size_t)bytes);
+                        memcpy(data + i * bytes, constant_data(c), (size_t)bytes);
                 return export_dense(e, c->name ? c->name : "c", type, data);
         }
         const dim_t one[1] = { dim_of(1) };
         struct made *shape = export_dims(e, type->rank, type->dims);
         struct made *made = export_unary(e, "ConstantOfShape", type, shape);
         attribute(e, "value", ATTRIBUTE_TENSOR)->tensor =
-                initializer(e, "", type_tensor(e->m, type->element, 1, one), c->data);
+                initializer(e, "", type_tensor(e->m, type->element, 1, one), constant_data(c));
         return made;
+}
+
+struct made *export_constant_as(struct export *e, const char *base, const struct constant *c,
+                                const struct type *type)
+{
+        return c->kind == CONSTANT_SPARSE && bits_of(type->element) >= 8
+                       ? export_sparse(e, base, type, c->sparse)
+                       : export_dense(e, base, type, constant_data(c));
 }
 
 struct made *export_constant(struct export *e, const struct constant *c)
 {
         return c->kind == CONSTANT_SPLAT
                        ? splat(e, c)
-                       : export_dense(e, c->name ? c->name : "c", c->value.type, c->data);
+                       : export_constant_as(e, c->name ? c->name : "c", c, c->value.type);
 }
 
 /* ---- shorthands ---- */

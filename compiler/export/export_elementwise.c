@@ -89,9 +89,9 @@ static struct made *placed(struct export *e, const struct value *x, const int64_
         for (int d = 0; d < t->rank; d++)
                 full[dims[d] - first] = t->dims[d];
         const struct type *to = type_tensor(e->m, t->element, rank - first, full);
-        if (to != t && value_is_constant(x) && x->constant->kind == CONSTANT_DENSE &&
+        if (to != t && value_is_constant(x) && x->constant->kind != CONSTANT_SPLAT &&
             type_bytes(t) <= RESHAPED_BYTES)
-                return export_dense(e, export_base(e, x->constant->name), to, x->constant->data);
+                return export_constant_as(e, export_base(e, x->constant->name), x->constant, to);
         return export_reshape(e, export_value(e, x), rank - first, full);
 }
 
@@ -104,7 +104,8 @@ static struct made *export_over(struct export *e, const struct op *op, int opera
                 return export_value(e, v);
         if (is_one_number(v) && v->type->rank)
                 return export_dense(e, export_base(e, v->constant->name),
-                                    type_scalar(e->m, v->type->element), v->constant->data);
+                                    type_scalar(e->m, v->type->element),
+                                    constant_data(v->constant));
         if (op_is(v, OP_broadcast))
                 return placed(e, op_operand(v->op, 0), op_ints(v->op, "dims", NULL), v->type->rank,
                               operand == plan->leading);

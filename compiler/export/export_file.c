@@ -88,6 +88,35 @@ static void place_in_data(struct export *e, Onnx__TensorProto *p, const struct i
         p->external_data[2] = entry(e, "length", arena_printf(e->arena, "%" PRId64, t->bytes));
 }
 
+/* Returns numbers [count] as a tensor that the model itself holds. */
+static Onnx__TensorProto *numbers(struct export *e, const char *name, enum element element,
+                                  int64_t count, const void *data)
+{
+        Onnx__TensorProto *p = MESSAGE(e, Onnx__TensorProto, ONNX__TENSOR_PROTO__INIT);
+        p->n_dims = 1;
+        p->dims = arena_copy(e->arena, &count, sizeof count);
+        p->has_data_type = p->has_raw_data = 1;
+        p->data_type = element_info[element].onnx;
+        p->has_name = *name != 0;
+        p->name = bytes_of(name);
+        p->raw_data = (bytes_t){ (size_t)(count * element_info[element].bytes),
+                                 (uint8_t *)(uintptr_t)data };
+        return p;
+}
+
+static Onnx__SparseTensorProto *sparse_tensor(struct export *e, const struct initializer *t)
+{
+        const struct type *type = t->made->type;
+        const struct sparse *s = t->sparse;
+        Onnx__SparseTensorProto *p =
+                MESSAGE(e, Onnx__SparseTensorProto, ONNX__SPARSE_TENSOR_PROTO__INIT);
+        p->n_dims = (size_t)type->rank;
+        p->dims = arena_copy(e->arena, type->dims, p->n_dims * sizeof *p->dims);
+        p->values = numbers(e, t->made->name, s->element, s->count, s->values);
+        p->indices = numbers(e, "", E_I64, s->count, s->positions);
+        return p;
+}
+
 static Onnx__TensorProto *tensor(struct export *e, const struct initializer *t,
                                  const struct export_options *o)
 {
@@ -269,10 +298,14 @@ void export_write(FILE *out, struct export *e, const struct graph *g,
         model.graph = graph(e, g, o);
         for (const struct initializer *t = e->initializers; t; t = t->next)
                 count++;
-        model.graph->initializer =
-                arena_array(e->arena, count + 1, sizeof *model.graph->initializer);
+        Onnx__GraphProto *const top = model.graph;
+        top->initializer = arena_array(e->arena, count + 1, sizeof *top->initializer);
+        top->sparse_initializer = arena_array(e->arena, count + 1, sizeof *top->sparse_initializer);
         for (const struct initializer *t = e->initializers; t; t = t->next)
-                model.graph->initializer[model.graph->n_initializer++] = tensor(e, t, o);
+                if (t->sparse)
+                        top->sparse_initializer[top->n_sparse_initializer++] = sparse_tensor(e, t);
+                else
+                        top->initializer[top->n_initializer++] = tensor(e, t, o);
         struct sink sink = { { sink_append }, out };
         protobuf_c_message_pack_to_buffer(&model.base, &sink.base);
 }

@@ -16,7 +16,7 @@ static bool follows_axis(const struct constant *c, int axis)
         const struct type *t = c->value.type;
         size_t each = (size_t)element_info[t->element].bytes;
         int64_t inner = 1, count = type_elements(t);
-        const char *data = c->data;
+        const char *data = constant_data(c);
         for (int d = axis + 1; d < t->rank; d++)
                 inner *= type_extent(t, d);
         for (int64_t i = 0; i < count; i++)
@@ -32,18 +32,25 @@ static const struct value *along(struct export *e, const struct constant *c, int
         const struct type *t = c->value.type;
         size_t each = (size_t)element_info[t->element].bytes;
         const dim_t dims[1] = { t->dims[axis] };
+        const bool whole = type_elements(t) == dim_extent(dims[0]);
         int64_t inner = 1;
+        struct constant *own = ARENA_NEW(e->arena, struct constant);
+        *own = (struct constant){ .kind = CONSTANT_DENSE, .name = c->name };
+        own->value = (struct value){ .kind = VALUE_CONSTANT,
+                                     .constant = own,
+                                     .type = type_tensor(e->m, t->element, 1, dims) };
+        if (c->kind == CONSTANT_SPARSE && whole) {
+                own->kind = CONSTANT_SPARSE;
+                own->sparse = c->sparse;
+                return &own->value;
+        }
         char *data = arena_array(e->arena, (size_t)dim_extent(dims[0]), each);
         for (int d = axis + 1; d < t->rank; d++)
                 inner *= type_extent(t, d);
         for (int64_t i = 0; i < dim_extent(dims[0]); i++)
-                memcpy(data + (size_t)i * each, (const char *)c->data + (size_t)(i * inner) * each,
-                       each);
-        struct constant *own = ARENA_NEW(e->arena, struct constant);
-        *own = (struct constant){ .kind = CONSTANT_DENSE, .name = c->name, .data = data };
-        own->value = (struct value){ .kind = VALUE_CONSTANT,
-                                     .constant = own,
-                                     .type = type_tensor(e->m, t->element, 1, dims) };
+                memcpy(data + (size_t)i * each,
+                       (const char *)constant_data(c) + (size_t)(i * inner) * each, each);
+        own->held = data;
         return &own->value;
 }
 
@@ -96,6 +103,10 @@ static struct made *numbers_made(struct export *e, const struct per_axis *p, enu
 {
         if (!is_known(p))
                 return export_value(e, p->source);
+        if (p->source && p->source->constant->kind == CONSTANT_SPARSE && p->axis >= 0 &&
+            p->source->type->element == element && count_of(p) == count)
+                return export_constant_as(e, export_base(e, p->source->constant->name),
+                                          p->source->constant, p->source->type);
         size_t each = (size_t)element_info[element].bytes;
         const dim_t dims[1] = { dim_of(count) };
         const char *name = p->source ? p->source->constant->name : NULL;

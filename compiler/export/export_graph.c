@@ -285,8 +285,8 @@ int64_t export_bytes(const struct module *m)
 {
         int64_t sum = 0;
         for (const struct constant *c = m->constants; c; c = c->next)
-                if (c->kind == CONSTANT_DENSE && c->value.uses &&
-                    !int_add(sum, type_bytes(c->value.type), &sum))
+                if (c->kind != CONSTANT_SPLAT && c->value.uses &&
+                    !int_add(sum, (int64_t)constant_held_bytes(c), &sum))
                         return INT64_MAX;
         return sum;
 }

@@ -239,7 +239,7 @@ static struct made *packed_numbers(struct export *e, const struct block_weights 
         const struct constant *c = w->numbers->constant;
         const int64_t count = w->outputs * w->blocks * w->bytes, per = 8 / w->bits;
         const unsigned mask = (1u << w->bits) - 1;
-        const unsigned char *from = c->data;
+        const unsigned char *from = constant_data(c);
         unsigned char *to = arena_array(e->arena, (size_t)count, 1);
         for (int64_t i = 0; i < count; i += w->bytes)
                 for (int64_t k = 0; k < w->block; k++) {

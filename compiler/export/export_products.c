@@ -25,7 +25,7 @@ static struct made *mirrored_constant(struct export *e, const struct constant *w
         const struct type *t = w->value.type;
         size_t each = (size_t)element_info[t->element].bytes;
         int64_t outputs = type_extent(t, 0) / groups, inputs = type_extent(t, 1), window = 1;
-        const char *from = w->data;
+        const char *from = constant_data(w);
         char *to = arena_array(e->arena, (size_t)type_elements(t) + 1, each);
         for (int d = 2; d < t->rank; d++)
                 window *= type_extent(t, d);
@@ -64,7 +64,7 @@ static struct made *mirrored(struct export *e, const struct value *w, int64_t gr
                 merged[d] = t->dims[d];
                 starts[d] = dim_extent(merged[d]) - 1;
         }
-        if (value_is_constant(w) && w->constant->kind == CONSTANT_DENSE)
+        if (value_is_constant(w) && w->constant->kind != CONSTANT_SPLAT)
                 return mirrored_constant(e, w->constant, groups, merged);
         struct made *made = export_reshape(e, export_value(e, w), rank + 1, split);
         made = export_reshape(e, export_transpose(e, made, perm), rank, merged);

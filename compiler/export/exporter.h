@@ -48,6 +48,7 @@ struct initializer {
         struct made *made;
         const void *data; /* They are as the file has them: types below 8 bits are packed. */
         int64_t bytes, offset; /* The offset is that in the data file. */
+        const struct sparse *sparse; /* It is a sparse initializer, without data; or NULL. */
         struct initializer *next;
 };
 
@@ -165,6 +166,9 @@ void export_subgraph(struct export *e, const char *name, struct graph *graph);
 
 /* These make initializers. Equal ones of few bytes are one. The name is made of `base`. */
 struct made *export_constant(struct export *e, const struct constant *c);
+/* The constant is no splat; `type` has its elements in another shape. */
+struct made *export_constant_as(struct export *e, const char *base, const struct constant *c,
+                                const struct type *type);
 struct made *export_dense(struct export *e, const char *base, const struct type *type,
                           const void *data);
 /* Returns an extent, <1 x i64>; of a term that a run gives, by Shape of an input. */

@@ -103,7 +103,7 @@ static const struct constant *added(const struct op *op, int *at, bool *splat)
                 if (*splat)
                         return v->constant;
                 const struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : v;
-                if (value_is_constant(x) && x->constant->kind == CONSTANT_DENSE &&
+                if (value_is_constant(x) && x->constant->kind != CONSTANT_SPLAT &&
                     x->type->element == E_I32)
                         return x->constant;
         }
@@ -201,12 +201,12 @@ static void spread_constant(struct offloading *o, struct op *op, int at)
         const struct type *y = op_result(op)->type;
         const int64_t lanes = o->lanes, outputs = type_extent(y, 1) * lanes,
                       positions = type_elements(y) / outputs;
-        if (!value_is_constant(v) || v->constant->kind != CONSTANT_DENSE ||
+        if (!value_is_constant(v) || v->constant->kind == CONSTANT_SPLAT ||
             v->type->element != E_I32 || positions < 2 || !dim_is(y->dims[0], 1) ||
             y->rank != op_result(o->convolve)->type->rank || !dim_is(y->dims[y->rank - 1], lanes) ||
             o->count == REWRITES)
                 return;
-        const int32_t *from = v->constant->data;
+        const int32_t *from = constant_data(v->constant);
         int32_t *numbers = arena_array(o->m->arena, (size_t)outputs, sizeof *numbers);
         for (int64_t b = 0; b < type_extent(y, 1); b++)
                 for (int64_t k = 0; k < positions * lanes; k++) {
@@ -228,11 +228,11 @@ static bool join_blocks(struct offloading *o)
 {
         struct value *w = op_operand(o->convolve, 1);
         const int64_t size = (int64_t)o->lanes * o->lanes;
-        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE ||
+        if (!value_is_constant(w) || w->constant->kind == CONSTANT_SPLAT ||
             w->type->element != E_I8 || !dim_is(w->type->dims[w->type->rank - 1], size) ||
             type_elements(w->type) == size)
                 return false;
-        const int8_t *numbers = w->constant->data;
+        const int8_t *numbers = constant_data(w->constant);
         for (int64_t k = size; k < type_elements(w->type); k++)
                 if (numbers[k] != numbers[k % size])
                         return false;

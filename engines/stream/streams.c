@@ -84,7 +84,7 @@ static void shift(struct layer *l, int64_t by, struct loop_expr *from, struct lo
 /* Shifts blocks; consecutive blocks with equal amounts are shifted together. */
 static void shift_blocks(struct layer *l, const struct value *shifts)
 {
-        const int32_t *n = shifts->constant->data;
+        const int32_t *n = constant_data(shifts->constant);
         for (int64_t k = 0, end; k < l->work.outputs; k = end) {
                 for (end = k + 1;
                      end < l->work.outputs && n[end * l->lanes_out] == n[k * l->lanes_out];)

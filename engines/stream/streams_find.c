@@ -30,7 +30,7 @@ static const struct value *along_outputs(const struct layer *l, const struct val
                                    : dim_is(v->type->dims[1], l->work.outputs);
         return placed && type_elements(x->type) == l->work.outputs * l->lanes_out &&
                                x->type->element == E_I32 && value_is_constant(x) &&
-                               x->constant->kind == CONSTANT_DENSE
+                               x->constant->kind != CONSTANT_SPLAT
                        ? x
                        : NULL;
 }
@@ -55,7 +55,7 @@ static bool find_blocks(const struct layer *l, const struct value *w, int64_t co
  * for each number. The lanes after the last output hold sums of zeros, which no amount changes. */
 static bool amounts_fit(const struct layer *l, const struct value *v)
 {
-        const int32_t *n = v->constant->data;
+        const int32_t *n = constant_data(v->constant);
         const int64_t all = l->work.outputs * l->lanes_out,
                       own = op_int(l->op, "groups") == 1 ? op_int(l->op, "outputs") : all;
         for (int64_t i = 0; i < all; i++) {
@@ -115,7 +115,7 @@ static double largest(const struct layer *l)
         for (int i = 0; i < l->step_count; i++) {
                 const struct step *s = &l->steps[i];
                 double added = fabs((double)s->immediate);
-                const int32_t *n = s->added ? s->added->constant->data : NULL;
+                const int32_t *n = s->added ? constant_data(s->added->constant) : NULL;
                 for (int64_t k = 0; n && k < l->work.outputs * l->lanes_out; k++)
                         added = fmax(added, fabs((double)n[k]));
                 most += s->op == LOOP_ADD ? s->joined ? 128 * 128 : added : 0;
@@ -217,9 +217,9 @@ static bool read_pool(struct layer *l, const struct op *op)
 static bool is_identity(const struct layer *l)
 {
         const struct constant *c = l->w.value->constant;
-        const int8_t *numbers = c->data;
+        const int8_t *numbers = constant_data(c);
         bool identity = l->w.single && (l->work.apart || l->work.inputs == 1) &&
-                        l->lanes_in == l->lanes_out && c->kind == CONSTANT_DENSE;
+                        l->lanes_in == l->lanes_out && c->kind != CONSTANT_SPLAT;
         for (int64_t k = 0; k < l->weight && identity; k++)
                 identity = numbers[k] == (k % (l->lanes_in + 1) == 0);
         return identity && l->work.window[0] * l->work.window[1] == 1;

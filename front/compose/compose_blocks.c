@@ -230,7 +230,7 @@ static struct value *packed_rows(struct module *m, const struct constant *c)
         const struct type *t = c->value.type;
         const int64_t width = type_extent(t, t->rank - 1), bytes = divide_up(width, 2),
                       rows = width ? type_elements(t) / width : 0;
-        const unsigned char *from = c->data;
+        const unsigned char *from = constant_data(c);
         unsigned char *to = constant_room(m, (size_t)(rows * bytes));
         dim_t dims[RANK_MAX];
 

@@ -193,8 +193,8 @@ static struct value *constant_case(struct compose *c, const struct value *x, boo
         for (int64_t i = 0; i < texts; i++) {
                 unsigned char *to = rows + i * room;
                 for (int64_t k = 0; k < width; k++)
-                        text[k] = ((const unsigned char *)
-                                           x->constant->data)[splat ? 0 : i * width + k];
+                        text[k] = ((const unsigned char *)constant_data(
+                                x->constant))[splat ? 0 : i * width + k];
                 for (int64_t at = 0, length; at < width && text[at]; at += length) {
                         int code;
                         length = read_letter(text + at, width - at, &code);

@@ -182,7 +182,7 @@ struct value *compose_texts_find(struct compose *c, struct value *x, struct valu
         unsigned char *texts = arena_alloc(c->arena, (size_t)(count * width) + 1);
         const bool splat = keys->constant->kind == CONSTANT_SPLAT;
         for (int64_t k = 0; k < count * width; k++)
-                texts[k] = ((const unsigned char *)keys->constant->data)[splat ? 0 : k];
+                texts[k] = ((const unsigned char *)constant_data(keys->constant))[splat ? 0 : k];
         struct key *sorted = arena_array(c->arena, (size_t)count, sizeof *sorted);
         uint64_t multiplier;
         const int64_t kept = keys_sort(c, texts, count, width, last, sorted, &multiplier);

@@ -9,7 +9,7 @@
  *   onnx_report.c     messages about nodes, the list of what is not supported, limits
  *   onnx_scope.c      scopes of names, nesting
  *   onnx_external.c   tensor data in other files; onnx_tensor.c: tensors
- *   onnx_sparse.c     sparse tensors, which become dense
+ *   onnx_sparse.c     sparse tensors
  *   onnx_attribute.c  checked access to attributes; onnx_scales.c: operands that are scales
  *   onnx_sequence.c   values that are lists of values
  *   onnx_texts.c      values that are texts

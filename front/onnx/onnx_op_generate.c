@@ -106,7 +106,7 @@ bool onnx_import_constant_of_shape(struct onnx_import *im, struct onnx_node *n)
                       : onnx_declared_as(
                                 im, n, 0, e,
                                 (int)compose_min(type_elements(dims_operand->type), RANK_MAX + 1));
-        return to && onnx_output(n, 0, constant_splat(im->m, to, value->constant->data));
+        return to && onnx_output(n, 0, constant_splat(im->m, to, constant_data(value->constant)));
 }
 
 /* Returns how many numbers a Range of known operands has, or -1 after an error. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Sparse tensors become dense constants, with their values at their places, and zeros elsewhere.
- * Places are numbers of elements, [count], or indices, [count, rank], in ascending order, as the
- * standard wants them. */
+/* Sparse tensors become sparse constants (ir/sparse.h). Places are numbers of elements, [count], or
+ * indices, [count, rank], in ascending order, as the standard wants them. */
 #include "front/onnx/onnx_model.h"
 
 #include <inttypes.h>
@@ -9,40 +8,34 @@
 
 #include "base/size.h"
 
-/* A sparse tensor of so many bytes may be 64 times as large when it is dense, without counting
- * against the limit. */
-enum { DENSE_FACTOR = 64 };
-
-struct sparse {
+struct sparse_tensor {
         struct onnx_import *im;
         const char *what;
-        const struct value *values;     /* It is [count]. */
+        struct value *values; /* It is [count]. */
         const struct value *places;     /* It is [count], or [count, rank]. */
-        int64_t count;
+        int64_t count, elements;
         const int64_t *dims;
         int rank;
 };
 
-static bool sparse_error(const struct sparse *s, const char *text)
+static bool sparse_error(const struct sparse_tensor *s, const char *text)
 {
         return onnx_error(s->im, "%s: %s", s->what, text);
 }
 
-static bool shape_check(const struct sparse *s, int64_t *bytes)
+static bool shape_check(struct sparse_tensor *s, int64_t *bytes)
 {
-        int64_t elements, held, allowed, limit = s->im->context->limits.sparse_bytes;
+        const int64_t limit = s->im->context->limits.sparse_bytes;
         for (int d = 0; d < s->rank; d++)
                 if (s->dims[d] < 1)
                         return onnx_error(s->im,
                                           "%s: extent %" PRId64 " of dimension %d, want at least 1",
                                           s->what, s->dims[d], d);
         int64_t width = element_info[s->values->type->element].bytes;
-        if (!size_elements(s->dims, s->rank, &elements) || !int_mul(elements, width, bytes))
+        if (!size_elements(s->dims, s->rank, &s->elements) || !int_mul(s->elements, width, bytes))
                 return sparse_error(s, "its extents are too large");
-        held = type_bytes(s->values->type) + type_bytes(s->places->type);
-        if (!int_mul(held, DENSE_FACTOR, &held) || !int_add(held, limit, &allowed))
-                allowed = INT64_MAX;
-        if (*bytes > allowed)
+        if (sparse_is_too_large(*bytes, type_bytes(s->values->type) + type_bytes(s->places->type),
+                                limit))
                 return onnx_over_limit(s->im,
                                        arena_printf(s->im->arena,
                                                     "%s: %" PRId64 " bytes when it is dense",
@@ -56,15 +49,13 @@ static bool shape_check(const struct sparse *s, int64_t *bytes)
 }
 
 /* Returns the number of the element that entry i is, or -1 where there is none. */
-static int64_t place_of(const struct sparse *s, int64_t i)
+static int64_t place_of(const struct sparse_tensor *s, int64_t i)
 {
         int parts = s->places->type->rank == 1 ? 1 : s->rank;
-        int64_t at = 0, elements = 1;
-        for (int d = 0; d < s->rank; d++)
-                elements *= s->dims[d];
+        int64_t at = 0;
         for (int d = 0; d < parts; d++) {
                 int64_t index = (int64_t)constant_element(s->places->constant, i * parts + d).u,
-                        extent = parts == 1 ? elements : s->dims[d];
+                        extent = parts == 1 ? s->elements : s->dims[d];
                 if (index < 0 || index >= extent)
                         return -1;
                 at = parts == 1 ? index : at * extent + index;
@@ -72,26 +63,46 @@ static int64_t place_of(const struct sparse *s, int64_t i)
         return at;
 }
 
-static bool fill(const struct sparse *s, unsigned char *data)
+/* Returns the indices of entry i as the file has them: 7, or 0, 1, 3. */
+static const char *place_text(const struct sparse_tensor *s, int64_t i)
 {
-        size_t width = (size_t)element_info[s->values->type->element].bytes;
-        const unsigned char *values = s->values->constant->data;
-        size_t step = s->values->constant->kind == CONSTANT_SPLAT ? 0 : width;
-        int64_t before = -1;
-        for (int64_t i = 0; i < s->count; i++) {
-                int64_t at = place_of(s, i);
-                if (at <= before)
-                        return onnx_error(s->im, "%s: place %" PRId64 " is %s", s->what, i,
-                                          at < 0 ? "outside of its shape"
-                                                 : "not behind the one before");
-                memcpy(data + (size_t)at * width, values + (size_t)i * step, width);
-                before = at;
-        }
-        return true;
+        const int parts = s->places->type->rank == 1 ? 1 : s->rank;
+        const char *text = "";
+        for (int d = 0; d < parts; d++)
+                text = arena_printf(
+                        s->im->arena, "%s%s%" PRId64, text, d ? ", " : "",
+                        (int64_t)constant_element(s->places->constant, i * parts + d).u);
+        return text;
+}
+
+static bool places_read(const struct sparse_tensor *s, int64_t *places)
+{
+        for (int64_t i = 0; i < s->count; i++)
+                places[i] = place_of(s, i);
+        const int64_t wrong = sparse_first_wrong(places, s->count, s->elements);
+        if (wrong == s->count)
+                return true;
+        return onnx_error(s->im, "%s: index %" PRId64 ", [%s], is %s%s", s->what, wrong,
+                          place_text(s, wrong), sparse_fault(places, wrong, s->elements),
+                          places[wrong] < 0 ? " of its shape" : "");
+}
+
+/* Returns the values, which the file may hold once where they are equal. */
+static const void *values_of(const struct sparse_tensor *s)
+{
+        const struct constant *c = s->values->constant;
+        const size_t each = (size_t)element_info[s->values->type->element].bytes;
+        if (c->kind != CONSTANT_SPLAT || s->count < 2)
+                return constant_data(c);
+        char *all = constant_room(s->im->m, (size_t)s->count * each);
+        for (int64_t i = 0; i < s->count; i++)
+                memcpy(all + (size_t)i * each, constant_data(c), each);
+        return all;
 }
 
 /* Makes *s of t's parts. *skipped says why they cannot be read, which is no error. */
-static bool parts_read(struct sparse *s, const Onnx__SparseTensorProto *t, const char **skipped)
+static bool parts_read(struct sparse_tensor *s, const Onnx__SparseTensorProto *t,
+                       const char **skipped)
 {
         struct value *values = NULL, *places = NULL;
         if (!t->values || !t->indices)
@@ -124,7 +135,7 @@ static bool parts_read(struct sparse *s, const Onnx__SparseTensorProto *t, const
 bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, const char *what,
                       struct value **value, const char **why)
 {
-        struct sparse s = { .im = im, .what = what };
+        struct sparse_tensor s = { .im = im, .what = what };
         int64_t bytes = 0;
         *value = NULL;
         *why = NULL;
@@ -134,13 +145,12 @@ bool onnx_sparse_read(struct onnx_import *im, const Onnx__SparseTensorProto *t, 
                 return true;
         if (!shape_check(&s, &bytes))
                 return false;
-        unsigned char *data = constant_room(im->m, (size_t)bytes);
-        memset(data, 0, (size_t)bytes);
-        if (!fill(&s, data))
+        int64_t *places = constant_room(im->m, (size_t)s.count * sizeof *places);
+        if (!places_read(&s, places))
                 return false;
-        const char *name = t->values->name.len ? onnx_string(im->arena, t->values->name) : NULL;
-        *value = constant_dense(
-                im->m, type_static(im->m, s.values->type->element, s.rank, s.dims),
-                data, name);
+        *value = constant_sparse(im->m, type_static(im->m, s.values->type->element, s.rank, s.dims),
+                                 s.count, places, values_of(&s), NULL);
+        (*value)->constant->name = s.values->constant->name; /* It is the name of both. */
+        s.values->constant->name = NULL;
         return true;
 }

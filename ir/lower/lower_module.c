@@ -175,7 +175,7 @@ static bool lower_stack(struct lowering *l, struct loop_block *block, const stru
 
 static bool has_dense_source(const struct value *v)
 {
-        return v->kind != VALUE_CONSTANT || v->constant->kind == CONSTANT_DENSE;
+        return v->kind != VALUE_CONSTANT || v->constant->kind != CONSTANT_SPLAT;
 }
 
 static bool any_elements(const struct op *op)

@@ -101,7 +101,7 @@ static struct loop_buffer *constant_buffer(struct lowering *l, struct value *v)
                 loop_buffer_add(l->p, c->name ? c->name : "constant", v->type->element,
                                 type_most_elements(l->m, v->type), SPACE_CONSTANT);
         b->type = type_at_bound(l->m, v->type);
-        b->data = c->data;
+        b->data = constant_data(c);
         b->splat = c->kind == CONSTANT_SPLAT;
         return b;
 }

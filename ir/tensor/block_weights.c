@@ -48,7 +48,7 @@ struct value *build_bits_apart(struct builder *b, struct value *x, int64_t bits,
 struct value *block_weights_sorted(struct module *m, const struct block_weights *w,
                                    const struct constant *c)
 {
-        const unsigned char *from = c->data;
+        const unsigned char *from = constant_data(c);
         const int64_t count = type_elements(c->value.type), per = 8 / w->bits;
         const unsigned mask = (1u << w->bits) - 1;
         unsigned char *to = constant_room(m, (size_t)count);
@@ -98,7 +98,7 @@ static struct value *over_weights(struct builder *b, const struct block_weights 
 static struct value *known_zeros(struct module *m, const struct block_weights *w)
 {
         const struct constant *c = w->zeros->constant;
-        const unsigned char *from = c->data;
+        const unsigned char *from = constant_data(c);
         const int64_t dims[] = { w->outputs, w->blocks }, per = 8 / w->bits,
                       bytes = divide_up(w->blocks, per);
         const unsigned mask = (1u << w->bits) - 1;

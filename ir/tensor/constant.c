@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Constants are dense data that lives elsewhere, or splats. */
+/* Constants are dense data that lives elsewhere, splats, or positions and values. */
 #include "ir/tensor/tensor.h"
 
 #include <assert.h>
@@ -13,7 +13,7 @@ static struct value *constant_add(struct module *m, enum constant_kind kind,
 {
         struct constant *c = ARENA_NEW(m->arena, struct constant);
         c->kind = kind;
-        c->data = data;
+        c->held = data;
         c->value = (struct value){ .kind = VALUE_CONSTANT, .type = type, .constant = c };
         if (name)
                 c->name = text_identifier(m->constant_names, name, strlen(name), "constant");
@@ -38,6 +38,37 @@ struct value *constant_splat(struct module *m, const struct type *type, const vo
         assert(element_is_stored(type->element));
         size_t one = (size_t)element_info[type->element].bytes;
         return constant_add(m, CONSTANT_SPLAT, type, arena_copy(m->arena, element, one), NULL);
+}
+
+struct value *constant_sparse(struct module *m, const struct type *type, int64_t count,
+                              const int64_t *positions, const void *values, const char *name)
+{
+        static const unsigned char zero[16];
+        assert(type_is_static(type) && element_is_stored(type->element));
+        const int64_t elements = type_elements(type);
+        if (!count && elements)
+                return constant_add(
+                        m, CONSTANT_SPLAT, type,
+                        arena_copy(m->arena, zero, (size_t)element_info[type->element].bytes),
+                        name);
+        if (count == elements)
+                return constant_dense(m, type, values, name);
+        struct value *v = constant_add(m, CONSTANT_SPARSE, type, NULL, name);
+        v->constant->sparse = ARENA_NEW(m->arena, struct sparse);
+        *v->constant->sparse = (struct sparse){ .element = type->element,
+                                                .elements = elements,
+                                                .count = count,
+                                                .positions = positions,
+                                                .values = values,
+                                                .store = m->store };
+        return v;
+}
+
+size_t constant_held_bytes(const struct constant *c)
+{
+        return c->kind == CONSTANT_SPLAT    ? (size_t)element_info[c->value.type->element].bytes
+               : c->kind == CONSTANT_SPARSE ? (size_t)sparse_bytes(c->sparse)
+                                            : (size_t)type_bytes(c->value.type);
 }
 
 /* Converts value; it saturates, as casts of Tensor IR do. */
@@ -99,7 +130,7 @@ static bool constant_is_inline(const struct constant *c)
         enum { INLINE_ELEMENTS = 8 };
         if (c->kind == CONSTANT_SPLAT)
                 return true;
-        if (type_elements(c->value.type) > INLINE_ELEMENTS)
+        if (c->kind == CONSTANT_SPARSE || type_elements(c->value.type) > INLINE_ELEMENTS)
                 return false;
         bool shapes = true;
         for (const struct use *u = c->value.uses; u && shapes; u = u->next)
@@ -148,7 +179,9 @@ void module_sweep_constants(struct module *m)
         for (const struct constant *c = m->constants; c; c = c->next) {
                 size_t bytes = c->kind == CONSTANT_DENSE ? (size_t)type_bytes(c->value.type) : 0;
                 if (bytes >= CONSTANT_LARGE)
-                        store_keep(m->store, c->data, bytes);
+                        store_keep(m->store, c->held, bytes);
+                if (c->kind == CONSTANT_SPARSE)
+                        sparse_keep(c->sparse, m->store);
         }
         store_sweep(m->store);
 }
@@ -254,7 +287,8 @@ static void pack_run(const struct packing *p, const struct constant *c, size_t s
         bool splat = c->kind == CONSTANT_SPLAT;
         int64_t stride = p->source_rank ? run->step * p->strides[run->from] : 0;
         copy_elements(size, to,
-                      (const unsigned char *)c->data + (splat ? 0 : size * (size_t)position),
+                      (const unsigned char *)constant_data(c) +
+                              (splat ? 0 : size * (size_t)position),
                       splat ? 0 : stride, count);
 }
 
@@ -343,7 +377,8 @@ struct value *constant_reshaped(struct module *m, const struct constant *c, int 
                                 const dim_t *dims)
 {
         const struct type *type = type_tensor(m, c->value.type->element, rank, dims);
-        struct value *reshaped = constant_add(m, c->kind, type, c->data, NULL);
+        struct value *reshaped = constant_add(m, c->kind, type, c->held, NULL);
+        reshaped->constant->sparse = c->sparse;
         reshaped->constant->name = c->name;
         return reshaped;
 }
@@ -355,7 +390,12 @@ bool value_is_constant(const struct value *v)
 
 union scalar constant_element(const struct constant *c, int64_t index)
 {
-        return element_load(c->value.type->element, c->data,
+        static const unsigned char zero[16];
+        if (c->kind == CONSTANT_SPARSE) {
+                const void *there = sparse_find(c->sparse, index);
+                return element_load(c->value.type->element, there ? there : zero, 0);
+        }
+        return element_load(c->value.type->element, c->held,
                             c->kind == CONSTANT_SPLAT ? 0 : (size_t)index);
 }
 

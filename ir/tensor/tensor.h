@@ -16,7 +16,8 @@
  *     module "mnist" source "3f2a..." passes "simplify,fold"
  *     symbol N <= 64                                                   ; open; or: symbol N in [1, 64], an extent that a run gives;
  *                                                                      ; or: symbol K in [0, 64] counted, which the run finds out
- *     const @conv1_w : <8 x 1 x 5 x 5 x f32> = file 0                  ; or hex "...", or [1.0, 2.0]
+ *     const @conv1_w : <8 x 1 x 5 x 5 x f32> = file 0                  ; or hex "...", or [1.0, 2.0],
+ *                                                                      ; or sparse [7: 1.0, 9: 2.0], zero elsewhere
  *     func @main(%input "Input3": <1 x 1 x 28 x 28 x f32>) -> ("Plus214_Output_0") {
  *       %0 = convolve(%input, @conv1_w) strides=[1, 1] pads=[2, 2, 2, 2] : <1 x 8 x 28 x 28 x f32>    ; "conv1"
  *       %1 = max(%0, 0.0) : <1 x 8 x 28 x 28 x f32>
@@ -41,6 +42,7 @@
 #include "base/size.h"
 #include "base/text.h"
 #include "ir/element.h"
+#include "ir/sparse.h"
 #include "ir/tensor/types.h"
 
 enum { NESTING_MAX = 128 };
@@ -261,8 +263,8 @@ struct function {
         struct names *names;            /* The table has the names of arguments. */
 };
 
-enum constant_kind { CONSTANT_DENSE, CONSTANT_SPLAT };    /* Encoded kinds (palette, packed) will
-                                                           * stand here. */
+/* Whoever asks for the data of a sparse constant gets it dense (constant_data). */
+enum constant_kind { CONSTANT_DENSE, CONSTANT_SPLAT, CONSTANT_SPARSE };
 struct constant {
         enum constant_kind kind;
         struct value value;             /* Operations have this value as operand. */
@@ -271,9 +273,11 @@ struct constant {
                                          * printer. */
         bool varies;                    /* Its derivatives are asked for: operations on it are not
                                          * folded while the model is read. */
-        const void *data;               /* Dense: type_bytes(type) bytes, little endian; splat: one
+        const void *held; /* Dense: type_bytes(type) bytes, little endian; splat: one
                                          * element. The constant does not own it, and it may lie at
                                          * any address. */
+        struct sparse *sparse; /* Sparse: its positions and values; shared with constants
+                                         * of other shapes. NULL: it is not. */
         struct constant *next;
 };
 
@@ -353,6 +357,11 @@ void *constant_room(struct module *m, size_t bytes);
 /* Converts a constant of floats; each element is rounded once. */
 struct value *constant_cast(struct module *m, const struct constant *c, enum element to);
 struct value *constant_splat(struct module *m, const struct type *type, const void *element);
+/* Makes a constant whose elements at the positions (sparse_first_wrong finds nothing wrong) have
+ * these values, and are zero elsewhere. Neither is copied. It is a splat without any value, and
+ * dense if no element is left out. */
+struct value *constant_sparse(struct module *m, const struct type *type, int64_t count,
+                              const int64_t *positions, const void *values, const char *name);
 /* Makes a splat of value, converted to the type's element. */
 struct value *constant_number(struct module *m, const struct type *type, double value);
 /* Makes <count x i64>; the values are copied. */
@@ -378,14 +387,23 @@ void module_sweep_constants(struct module *m);
  * go, so the pass may not keep any of them for later. */
 bool module_wants_sweep(const struct module *m);
 void module_drop_constants(struct module *m);
+/* Returns the elements, type_bytes(type) bytes, or one of a splat, at any address. This makes a
+ * sparse constant's dense tensor. */
+static inline const void *constant_data(const struct constant *c)
+{
+        return c->kind == CONSTANT_SPARSE ? sparse_dense(c->sparse) : c->held;
+}
+/* Returns the bytes of the elements that are held: all, one of a splat, or positions and values. */
+size_t constant_held_bytes(const struct constant *c);
 union scalar constant_element(const struct constant *c, int64_t index);
-/* Returns an element of a constant of f32, dense or splat. A model's own numbers lie where its file
+/* Returns an element of a constant of f32. A model's own numbers lie where its file
  * has them, which may not be aligned for a float. */
 static inline float constant_float(const struct constant *c, int64_t index)
 {
         float x;
         memcpy(&x,
-               (const char *)c->data + (c->kind == CONSTANT_SPLAT ? 0 : index * (int64_t)sizeof x),
+               (const char *)constant_data(c) +
+                       (c->kind == CONSTANT_SPLAT ? 0 : index * (int64_t)sizeof x),
                sizeof x);
         return x;
 }

@@ -189,9 +189,9 @@ static struct value *read_list(struct reader *r, const struct type *type, const 
         return reader_expect(r, "]") ? constant_dense(r->m, type, data, name) : NULL;
 }
 
-static struct value *read_hex(struct reader *r, const struct type *type, const char *name)
+static const void *read_hex(struct reader *r, size_t bytes)
 {
-        size_t length, bytes = (size_t)type_bytes(type);
+        size_t length;
         const char *hex = reader_quoted(r, "the bytes", &length);
         if (!hex)
                 return NULL;
@@ -204,15 +204,14 @@ static struct value *read_hex(struct reader *r, const struct type *type, const c
                 reader_fail(r, "the bytes hold something else than digits and a to f");
                 return NULL;
         }
-        return constant_dense(r->m, type, data, name);
+        return data;
 }
 
-/* Reads a constant from the file. Offsets ascend and do not overlap, so that a text cannot name
+/* Finds bytes in the file. Offsets ascend and do not overlap, so that a text cannot name
  * more bytes than there are. */
-static struct value *read_from_file(struct reader *r, const struct type *type, const char *name)
+static const void *read_from_file(struct reader *r, size_t bytes, int alignment)
 {
         int64_t offset;
-        size_t bytes = (size_t)type_bytes(type);
         if (!reader_int(r, "an offset", 0, INT64_MAX, &offset))
                 return NULL;
         if (!r->file)
@@ -220,13 +219,88 @@ static struct value *read_from_file(struct reader *r, const struct type *type, c
         else if ((size_t)offset > r->file_bytes || bytes > r->file_bytes - (size_t)offset)
                 reader_fail(r, "%zu bytes from %lld on: the file has %zu", bytes, (long long)offset,
                             r->file_bytes);
-        else if ((size_t)offset < r->file_used || offset % element_info[type->element].bytes)
+        else if ((size_t)offset < r->file_used || offset % alignment)
                 reader_fail(r, "offset %lld is not aligned, or inside another constant",
                             (long long)offset);
         if (r->failed)
                 return NULL;
         r->file_used = (size_t)offset + bytes;
-        return constant_dense(r->m, type, r->file + offset, name);
+        return r->file + offset;
+}
+
+/* Reads [POSITION = LITERAL, ...] behind the first mark. */
+static bool read_sparse_list(struct reader *r, enum element e, int64_t elements, int64_t *count,
+                             int64_t **positions, char **values)
+{
+        const size_t each = (size_t)element_info[e].bytes;
+        unsigned char literal[16];
+        for (int64_t room = 0; !*count || reader_accept(r, ","); ++*count) {
+                if (*count == room) {
+                        char *grown = arena_array(r->m->arena, (size_t)(2 * room + 8), each);
+                        int64_t *more =
+                                arena_array(r->m->arena, (size_t)(2 * room + 8), sizeof *more);
+                        if (room) {
+                                memcpy(grown, *values, (size_t)room * each);
+                                memcpy(more, *positions, (size_t)room * sizeof *more);
+                        }
+                        *values = grown;
+                        *positions = more;
+                        room = 2 * room + 8;
+                }
+                if (!reader_int(r, "a position", 0, elements - 1, *positions + *count) ||
+                    !reader_expect(r, "=") || !reader_literal(r, e, literal, 0))
+                        return false;
+                memcpy(*values + (size_t)*count * each, literal, each);
+        }
+        return reader_expect(r, "]");
+}
+
+/* Reads N hex "BYTES" or N file OFFSET: N positions of 8 bytes, then their values. */
+static bool read_sparse_bytes(struct reader *r, enum element e, int64_t elements, int64_t *count,
+                              int64_t **positions, const void **values)
+{
+        int64_t bytes;
+        const int each = element_info[e].bytes, position = (int)sizeof **positions;
+        if (!reader_int(r, "the number of values", 1, elements - 1, count))
+                return false;
+        if (!int_mul(*count, each + position, &bytes))
+                return reader_fail(r, "%lld values are too many", (long long)*count);
+        if (reader_at(r, "..."))
+                return reader_fail(r, "the values were left out of this text");
+        const bool hex = reader_accept_word(r, "hex");
+        if (!hex && !reader_accept_word(r, "file"))
+                return reader_fail(r, "a sparse constant that has neither '[', hex nor file");
+        const char *held =
+                hex ? read_hex(r, (size_t)bytes) : read_from_file(r, (size_t)bytes, position);
+        if (!held)
+                return false;
+        *positions = constant_room(r->m, (size_t)(*count * position));
+        memcpy(*positions, held, (size_t)(*count * position));
+        *values = held + *count * position;
+        return true;
+}
+
+static struct value *read_sparse(struct reader *r, const struct type *type, const char *name)
+{
+        const int64_t elements = type_elements(type);
+        int64_t count = 0, *positions = NULL;
+        char *listed = NULL;
+        const void *values = NULL;
+        if (reader_accept(r, "[")
+                    ? !read_sparse_list(r, type->element, elements, &count, &positions, &listed)
+                    : !read_sparse_bytes(r, type->element, elements, &count, &positions, &values))
+                return NULL;
+        const int64_t wrong = sparse_first_wrong(positions, count, elements);
+        if (wrong == count && count < elements)
+                return constant_sparse(r->m, type, count, positions, listed ? listed : values,
+                                       name);
+        if (wrong == count)
+                reader_fail(r, "a sparse constant that leaves out no element");
+        else
+                reader_fail(r, "position %lld, %lld of %lld elements, is %s", (long long)wrong,
+                            (long long)positions[wrong], (long long)elements,
+                            sparse_fault(positions, wrong, elements));
+        return NULL;
 }
 
 struct value *reader_value(struct reader *r, const struct type *type, const char *name)
@@ -246,10 +320,16 @@ struct value *reader_value(struct reader *r, const struct type *type, const char
                 reader_fail(r, "the values were left out of this text");
                 return NULL;
         }
-        if (reader_accept_word(r, "hex"))
-                return read_hex(r, type, name);
-        if (name && reader_accept_word(r, "file"))
-                return read_from_file(r, type, name);
+        const bool hex = reader_accept_word(r, "hex");
+        if (hex || (name && reader_accept_word(r, "file"))) {
+                const size_t bytes = (size_t)type_bytes(type);
+                const void *data =
+                        hex ? read_hex(r, bytes)
+                            : read_from_file(r, bytes, element_info[type->element].bytes);
+                return data ? constant_dense(r->m, type, data, name) : NULL;
+        }
+        if (name && reader_accept_word(r, "sparse"))
+                return read_sparse(r, type, name);
         return reader_literal(r, type->element, element, 0) ? constant_splat(r->m, type, element)
                                                             : NULL;
 }
@@ -471,10 +551,13 @@ static bool check_codes(const struct op *op, struct diag *diag)
 {
         const struct value *w = op->code == OP_convolve_packed ? op_operand(op, 1) : NULL;
         const struct element_code *code = w ? element_code(w->type->element) : NULL;
-        if (!code || (value_is_constant(w) &&
-                      element_codes_finite(
-                              code, w->constant->data,
-                              w->constant->kind == CONSTANT_SPLAT ? 1 : type_elements(w->type))))
+        const struct constant *c = code && value_is_constant(w) ? w->constant : NULL;
+        const struct sparse *s = c ? c->sparse : NULL;
+        if (!code ||
+            (c && element_codes_finite(code, s ? s->values : c->held,
+                                       s                           ? s->count
+                                       : c->kind == CONSTANT_SPLAT ? 1
+                                                                   : type_elements(w->type))))
                 return true;
         diag_error(diag, EXIT_INVALID,
                    "convolve_packed%s%s: its weights are %s, want constants of which none is "

@@ -27,22 +27,44 @@ static void print_value(struct printer *p, const struct constant *c)
 {
         enum element e = c->value.type->element;
         if (c->kind == CONSTANT_SPLAT) {
-                literal_print(p->out, p->arena, e, c->data, 0);
+                literal_print(p->out, p->arena, e, c->held, 0);
                 return;
         }
         int64_t count = type_elements(c->value.type);
         text_add(p->out, "[");
         for (int64_t i = 0; i < count; i++) {
                 text_add(p->out, i ? ", " : "");
-                literal_print(p->out, p->arena, e, c->data, (size_t)i);
+                literal_print(p->out, p->arena, e, c->held, (size_t)i);
         }
         text_add(p->out, "]");
+}
+
+static void print_positions(struct printer *p, const struct sparse *s)
+{
+        text_add(p->out, "[");
+        for (int64_t i = 0; i < s->count; i++) {
+                text_add(p->out, "%s%lld = ", i ? ", " : "", (long long)s->positions[i]);
+                literal_print(p->out, p->arena, s->element, s->values, (size_t)i);
+        }
+        text_add(p->out, "]");
+}
+
+/* Returns how many values the constant is printed by. */
+static int64_t listed_count(const struct constant *c)
+{
+        return c->kind == CONSTANT_SPARSE ? c->sparse->count : type_elements(c->value.type);
+}
+
+/* Returns the bytes of positions, which stand in front of the values. */
+static size_t position_bytes(const struct constant *c)
+{
+        return c->sparse ? (size_t)c->sparse->count * sizeof *c->sparse->positions : 0;
 }
 
 static bool in_file(const struct printer *p, const struct constant *c)
 {
         return p->options && p->options->blob && !p->options->elide &&
-               type_elements(c->value.type) > LIST_ELEMENTS;
+               listed_count(c) > LIST_ELEMENTS;
 }
 
 static size_t align_offset(size_t offset)
@@ -54,18 +76,29 @@ static void print_constant(struct printer *p, struct constant *c)
 {
         text_add(p->out, "const @%s : ", c->name);
         type_print(p->out, p->m, c->value.type);
-        text_add(p->out, " = ");
-        if (type_elements(c->value.type) <= LIST_ELEMENTS) {
-                print_value(p, c);
-        } else if (p->options && p->options->elide) {
+        text_add(p->out, c->kind == CONSTANT_SPARSE ? " = sparse " : " = ");
+        if (listed_count(c) <= LIST_ELEMENTS) {
+                if (c->kind == CONSTANT_SPARSE)
+                        print_positions(p, c->sparse);
+                else
+                        print_value(p, c);
+                text_add(p->out, "\n");
+                return;
+        }
+        if (c->kind == CONSTANT_SPARSE)
+                text_add(p->out, "%lld ", (long long)c->sparse->count);
+        if (p->options && p->options->elide) {
                 text_add(p->out, "...");
         } else if (in_file(p, c)) {
                 p->offset = align_offset(p->offset);
                 text_add(p->out, "file %zu", p->offset);
-                p->offset += (size_t)type_bytes(c->value.type);
+                p->offset += constant_held_bytes(c);
         } else {
                 text_add(p->out, "hex \"");
-                hex_print(p->out, c->data, (size_t)type_bytes(c->value.type));
+                if (c->kind == CONSTANT_SPARSE)
+                        hex_print(p->out, c->sparse->positions, position_bytes(c));
+                hex_print(p->out, c->sparse ? c->sparse->values : c->held,
+                          constant_held_bytes(c) - position_bytes(c));
                 text_add(p->out, "\"");
         }
         text_add(p->out, "\n");
@@ -83,7 +116,10 @@ static void print_file(struct printer *p)
                         continue;
                 any = true;
                 text_add_bytes(blob, zeros, align_offset(blob->length) - blob->length);
-                text_add_bytes(blob, c->data, (size_t)type_bytes(c->value.type));
+                if (c->kind == CONSTANT_SPARSE)
+                        text_add_bytes(blob, (const char *)c->sparse->positions, position_bytes(c));
+                text_add_bytes(blob, c->sparse ? c->sparse->values : c->held,
+                               constant_held_bytes(c) - position_bytes(c));
         }
         if (!any)
                 return;

@@ -5,7 +5,9 @@
  *   data      data "FILE" sha256 "HEX" bytes N
  *   symbol    symbol N <= BOUND
  *   const     const @NAME : TYPE = VALUE
- *   VALUE     LITERAL (all elements equal) | [LITERAL, ...] | hex "BYTES" | file OFFSET
+ *   VALUE     LITERAL (all elements equal) | [LITERAL, ...] | hex "BYTES" | file OFFSET | sparse SPARSE
+ *   SPARSE    [POSITION = LITERAL, ...], other elements are zero | N hex "BYTES" | N file OFFSET: positions of
+ *             8 bytes, little endian, then their values
  *   LITERAL   -0.5, 7, inf, nan, nan:0x7fc00001 (other bits), true
  *   TYPE      <DIM x ... x ELEMENT>, sequence(TYPE), optional(TYPE)
  *   DIM       extent, symbol, or one operation of + - * / max(,) min(,) on such, nested ones in parentheses

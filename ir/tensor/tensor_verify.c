@@ -100,14 +100,27 @@ static bool check_uses(struct verifier *v)
                                              (long long)listed, (long long)v->operands);
 }
 
+/* Are the constant's elements there, and the positions of a sparse one as they must be? */
+static bool is_held(const struct constant *c)
+{
+        const struct sparse *s = c->sparse;
+        if (c->kind != CONSTANT_SPARSE)
+                return c->held && !s;
+        return s && type_is_static(c->value.type) && s->element == c->value.type->element &&
+               s->elements == type_elements(c->value.type) && s->values && s->positions &&
+               s->count > 0 && s->count < s->elements &&
+               sparse_first_wrong(s->positions, s->count, s->elements) == s->count;
+}
+
 static bool check_constants(struct verifier *v)
 {
         struct map *names = map_new(v->arena);
         for (const struct constant *c = v->m->constants; c; c = c->next) {
                 const struct type *t = c->value.type;
                 if (!t || t->kind != TYPE_TENSOR || !type_is_sound(v->m, t) ||
-                    !element_is_stored(t->element) || !c->data || c->value.kind != VALUE_CONSTANT ||
-                    c->value.constant != c || (c->kind == CONSTANT_DENSE && !type_is_static(t)))
+                    !element_is_stored(t->element) || !is_held(c) ||
+                    c->value.kind != VALUE_CONSTANT || c->value.constant != c ||
+                    (c->kind != CONSTANT_SPLAT && !type_is_static(t)))
                         return fail(v, NULL, NULL, "a constant is broken");
                 if (c->name && map_get(names, c->name, strlen(c->name)))
                         return fail(v, NULL, NULL, "two constants are named @%s", c->name);

@@ -163,8 +163,8 @@ static void add_constants(struct sha256 *sha, const struct op *op)
 {
         for (int i = 0; i < op->operand_count; i++) {
                 const struct value *v = op_operand(op, i);
-                if (v && v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_DENSE)
-                        sha256_update(sha, v->constant->data, (size_t)type_bytes(v->type));
+                if (v && v->kind == VALUE_CONSTANT && v->constant->kind != CONSTANT_SPLAT)
+                        sha256_update(sha, constant_data(v->constant), (size_t)type_bytes(v->type));
         }
 }
 

@@ -106,10 +106,9 @@ static struct value *rebuild(struct builder *b, const struct op *op, struct valu
                 return x;
         for (int i = 1; i < op->operand_count; i++) {
                 const struct value *number = op_operand(op, i);
-                operands[i] =
-                        constant_splat(b->m,
-                                       type_with_element(b->m, x->type, number->type->element),
-                                       number->constant->data);
+                operands[i] = constant_splat(
+                        b->m, type_with_element(b->m, x->type, number->type->element),
+                        constant_data(number->constant));
         }
         return value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
 }

@@ -208,8 +208,10 @@ static int64_t constant_panel(const struct layout *l, const struct constant *w,
                               const struct multiply *m, const struct schedule_product *product)
 {
         int64_t vectors = multiply_panel(l->context->target, m, product);
-        const struct { const void *data, *multiply; } key = { w->data, m };
-        if (!l->m->functions->next || w->kind != CONSTANT_DENSE)
+        const struct {
+                const void *data, *multiply;
+        } key = { w->sparse ? w->sparse : w->held, m };
+        if (!l->m->functions->next || w->kind == CONSTANT_SPLAT)
                 return vectors;
         if (!l->m->panels)
                 l->m->panels = map_new(l->m->arena);
@@ -427,7 +429,7 @@ static struct value *spread_rows(struct layout *l, const struct op *op, const st
                         op_is(v, OP_broadcast)
                                 ? broadcast_rows(l, v->op, form)
                                 : constant_splat(l->m, rows_type(l, form->rows, v->type->element),
-                                                 v->constant->data);
+                                                 constant_data(v->constant));
                 spread = operands[i];
         }
         return spread ? value_build(&l->b, op->code, operands, op->operand_count, op->attrs, NULL)
@@ -441,7 +443,7 @@ static struct value *operand_rows(struct layout *l, struct value *v, const struc
         if (own && own->rows && own->batch == form->batch && own->free == form->free)
                 return own->rows;
         if (value_is_splat(v, NULL))
-                return constant_splat(l->m, to, v->constant->data);
+                return constant_splat(l->m, to, constant_data(v->constant));
         if (op_is(v, OP_broadcast))
                 return broadcast_rows(l, v->op, form);
         struct value *spread = v->kind == VALUE_RESULT ? spread_rows(l, v->op, form) : NULL;

@@ -40,7 +40,7 @@ static bool is_candidate(const struct op *op)
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1), *y = op_result(op);
         if (!op_is_static(op) || type_is_empty(y->type) || !value_is_constant(w) ||
-            w->constant->kind != CONSTANT_DENSE || w->type->element != E_F32 ||
+            w->constant->kind == CONSTANT_SPLAT || w->type->element != E_F32 ||
             x->type->element != E_F32 || y->type->element != E_F32 || !y->uses)
                 return false;
         if (op->code == OP_convolve)

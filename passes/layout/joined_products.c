@@ -24,7 +24,7 @@ static bool is_candidate(const struct op *op)
                       *b = op_ints(op, "contract_b", NULL);
         return !batches && contracted == 1 && x->type->rank == 3 && dim_is(x->type->dims[0], 1) &&
                a[0] == COLUMNS && type_is_static(x->type) && value_is_constant(w) &&
-               w->constant->kind == CONSTANT_DENSE && w->type->rank == 2 && b[0] == 0 &&
+               w->constant->kind != CONSTANT_SPLAT && w->type->rank == 2 && b[0] == 0 &&
                element_is_float(w->type->element);
 }
 

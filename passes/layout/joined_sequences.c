@@ -26,7 +26,8 @@ struct value *joined_constants(struct layout *l, struct value *const *parts, int
                 const size_t width = (size_t)(type_extent(parts[i]->type, at) * bytes);
                 for (int64_t r = 0; r < rows; r++)
                         memcpy(data + r * outputs * bytes + from,
-                               (const char *)parts[i]->constant->data + (size_t)r * width, width);
+                               (const char *)constant_data(parts[i]->constant) + (size_t)r * width,
+                               width);
                 from += (int64_t)width;
         }
         return constant_dense(l->m, type, data, parts[0]->constant->name);
@@ -38,7 +39,7 @@ struct value *joined_constants(struct layout *l, struct value *const *parts, int
 static struct value *spread_constant(const struct joined *s, const struct value *v)
 {
         struct value *x = op_is(v, OP_broadcast) ? op_operand(v->op, 0) : NULL;
-        return x && value_is_constant(x) && x->constant->kind == CONSTANT_DENSE &&
+        return x && value_is_constant(x) && x->constant->kind != CONSTANT_SPLAT &&
                                x->type->rank == 1 && op_ints(v->op, "dims", NULL)[0] == s->axis
                        ? x
                        : NULL;

@@ -39,7 +39,7 @@ static bool find_filter(const struct layout *l, struct op *op, struct filter *f)
         const struct type *y = op_result(op)->type, *w = f->w->type;
         const int last = y->rank - 3;
         f->rank = y->rank;
-        if (!value_is_constant(f->w) || f->w->constant->kind != CONSTANT_DENSE ||
+        if (!value_is_constant(f->w) || f->w->constant->kind == CONSTANT_SPLAT ||
             w->element != E_F32 || f->x->type->element != E_F32 || y->element != E_F32 ||
             !(l->positions || op_is_static(op)) || type_is_empty(y) || !layout_is_direct(op) ||
             op_int(op, "groups") != 1 || op_ints(op, "strides", NULL)[last] != 1 ||
@@ -61,7 +61,7 @@ static struct value *shifted_weights(struct layout *l, const struct filter *f)
         const struct type *t = f->w->type;
         const int64_t taps = f->taps + f->positions - 1,
                       rows = type_elements(t) / (f->outputs * f->taps);
-        const float *from = f->w->constant->data;
+        const float *from = constant_data(f->w->constant);
         dim_t dims[RANK_MAX];
         memcpy(dims, t->dims, (size_t)f->rank * sizeof *dims);
         dims[0] = dim_of(f->outputs * f->positions);

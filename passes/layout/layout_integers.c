@@ -70,7 +70,7 @@ struct value *layout_decoded(struct layout *l, struct value *v)
 /* Are all these codes of floats finite? */
 static bool all_finite(const struct constant *c, const struct element_code *code)
 {
-        return element_codes_finite(code, c->data,
+        return element_codes_finite(code, constant_data(c),
                                     c->kind == CONSTANT_SPLAT ? 1 : type_elements(c->value.type));
 }
 

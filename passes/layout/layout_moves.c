@@ -60,7 +60,7 @@ static struct value *blocked_spread(struct layout *l, struct value *v, bool last
         const struct type *to = layout_type(l->m, v->type, layout_lanes(l, v->type, last));
         struct value *operands[OPERAND_ROW_MAX];
         if (value_is_splat(v, NULL))
-                return constant_splat(l->m, to, v->constant->data);
+                return constant_splat(l->m, to, constant_data(v->constant));
         if (op_is(v, OP_broadcast))
                 return broadcast_blocked(l, v->op, to);
         for (int i = 0; i < v->op->operand_count; i++) {

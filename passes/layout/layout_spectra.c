@@ -44,7 +44,7 @@ static bool find_spectral(const struct layout *l, struct op *op, struct spectral
         const struct type *x = s->x->type, *w = s->w->type, *y = op_result(op)->type;
         s->dims = x->rank - 2;
         if (s->dims < 1 || s->dims > 2 || type_is_empty(y) || type_is_empty(x) ||
-            !value_is_constant(s->w) || s->w->constant->kind != CONSTANT_DENSE ||
+            !value_is_constant(s->w) || s->w->constant->kind == CONSTANT_SPLAT ||
             x->element != E_F32 || w->element != E_F32 || y->element != E_F32 ||
             !op_all_ones(op, "strides") || !op_all_ones(op, "input_dilations") ||
             layout_becomes_whole(op_result(op)))

@@ -70,10 +70,10 @@ const struct multiply *multiply_in_vectors(const struct pass_context *context, e
 
 int multiply_limit(const struct value *w)
 {
-        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE ||
+        if (!value_is_constant(w) || w->constant->kind == CONSTANT_SPLAT ||
             w->type->element != E_I8)
                 return 0;
-        const int8_t *numbers = w->constant->data;
+        const int8_t *numbers = constant_data(w->constant);
         int low = 0, high = 0;
         for (int64_t i = 0, count = type_elements(w->type); i < count; i++) {
                 low = numbers[i] < low ? numbers[i] : low;

@@ -174,7 +174,7 @@ static struct value *turned_operand(struct builder *b, struct value *v, const st
 {
         t = type_with_element(b->m, t, v->type->element);
         if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_SPLAT)
-                return constant_splat(b->m, t, v->constant->data);
+                return constant_splat(b->m, t, constant_data(v->constant));
         if (!op_is(v, OP_broadcast))
                 return NULL;
         int count;

@@ -62,7 +62,7 @@ struct value *layout_crossed(struct layout *l, struct value *w, const struct mul
         const size_t bytes = (size_t)type_bytes(w->type),
                      eighth = (size_t)(m->channels / MULTIPLY_SWIZZLE *
                                        element_info[w->type->element].bytes);
-        const unsigned char *from = w->constant->data;
+        const unsigned char *from = constant_data(w->constant);
         unsigned char *to = constant_room(l->m, bytes);
         for (size_t i = 0; i < bytes / eighth; i++)     /* The eighths of swizzle line i / 8 change
                                                          * places. */

@@ -77,7 +77,7 @@ static struct value *equal_rows(struct layout *l, const struct value *x, int64_t
 {
         const struct constant *c = x->constant;
         const size_t row = (size_t)columns * (size_t)element_info[x->type->element].bytes;
-        const char *data = c->data;
+        const char *data = constant_data(c);
         for (int64_t r = 1; r < type_elements(x->type) / columns; r++)
                 if (memcmp(data, data + (size_t)r * row, row))
                         return NULL;
@@ -97,7 +97,7 @@ static struct value *upright_operand(struct layout *l, struct value *v, const st
         const bool spread = op_is(v, OP_broadcast);
         const struct value *x = spread ? op_operand(v->op, 0) : v;
         const int64_t *dims = spread ? op_ints(v->op, "dims", &count) : NULL;
-        if (!value_is_constant(x) || x->constant->kind != CONSTANT_DENSE ||
+        if (!value_is_constant(x) || x->constant->kind == CONSTANT_SPLAT ||
             type_elements(x->type) != (spread ? 1 : type_extent(like, 2)) * columns ||
             (spread && dims[count - 1] != 1))
                 return NULL;

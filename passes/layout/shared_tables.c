@@ -24,7 +24,7 @@ struct table { const struct constant *rows; struct value *panels; int group; str
 static bool is_transpose(const struct constant *a, const struct constant *b)
 {
         const struct type *t = a->value.type, *other = b->value.type;
-        if (a->kind != CONSTANT_DENSE || t->rank != 2 || t->element != other->element ||
+        if (a->kind == CONSTANT_SPLAT || t->rank != 2 || t->element != other->element ||
             !dim_equal(t->dims[0], other->dims[1]) || !dim_equal(t->dims[1], other->dims[0]))
                 return false;
         const int64_t rows = type_extent(t, 0), columns = type_extent(t, 1);
@@ -32,9 +32,10 @@ static bool is_transpose(const struct constant *a, const struct constant *b)
         bool equal = true;
         for (int64_t r = 0; r < rows && equal; r++)
                 for (int64_t c = 0; c < columns && equal; c++)
-                        equal = !memcmp((const char *)a->data + (size_t)(r * columns + c) * bytes,
-                                        (const char *)b->data + (size_t)(c * rows + r) * bytes,
-                                        bytes);
+                        equal = !memcmp(
+                                (const char *)constant_data(a) + (size_t)(r * columns + c) * bytes,
+                                (const char *)constant_data(b) + (size_t)(c * rows + r) * bytes,
+                                bytes);
         return equal;
 }
 
@@ -70,7 +71,7 @@ void layout_note_table(struct layout *l, const struct op *op, const struct value
 {
         int count;
         const int64_t *along = op_ints(op, "contract_b", &count);
-        if (count != 1 || !value_is_constant(b) || b->constant->kind != CONSTANT_DENSE ||
+        if (count != 1 || !value_is_constant(b) || b->constant->kind == CONSTANT_SPLAT ||
             !value_is_constant(w) || b->type->rank != 2 || b->type->element != w->type->element ||
             type_bytes(b->type) < TABLE_BYTES)
                 return;

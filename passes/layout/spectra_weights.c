@@ -14,7 +14,7 @@ static void read_row(const struct spectral *s, int64_t first, int64_t count, int
         const int last = s->dims - 1;
         const int64_t size = s->size[last], columns = s->window[last],
                       taps = columns * (s->dims > 1 ? s->window[0] : 1);
-        const float *w = s->w->constant->data;
+        const float *w = constant_data(s->w->constant);
         memset(x, 0, 2 * (size_t)(size * WINDOWS) * sizeof *x);
         for (int64_t j = 0; j < columns; j++)
                 for (int64_t i = 0; i < count; i++)

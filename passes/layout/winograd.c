@@ -207,7 +207,7 @@ double winograd_constants(const struct module *m)
 {
         double bytes = 0;
         for (const struct constant *c = m->constants; c; c = c->next)
-                bytes += c->kind == CONSTANT_DENSE && c->value.uses
+                bytes += c->kind != CONSTANT_SPLAT && c->value.uses
                                  ? (double)type_bytes(c->value.type)
                                  : 0;
         return bytes;

@@ -61,8 +61,8 @@ static void load_taps(const struct constant *c, int64_t at, float *taps)
                         taps[l] = drawn_weight(at + l);
                 return;
         }
-        if (c->kind == CONSTANT_DENSE && c->value.type->element == E_F32) {
-                memcpy(taps, (const char *)c->data + (size_t)at * sizeof(float),
+        if (c->kind != CONSTANT_SPLAT && c->value.type->element == E_F32) {
+                memcpy(taps, (const char *)constant_data(c) + (size_t)at * sizeof(float),
                        BATCH * sizeof(float));
                 return;
         }

@@ -78,7 +78,7 @@ bool microbatch_is_batched(const struct op *op)
 /* Has a dense constant the same elements for each image? */
 static bool is_equal_for_all(const struct constant *c, int64_t images)
 {
-        const char *data = c->data;
+        const char *data = constant_data(c);
         const size_t bytes = (size_t)(type_bytes(c->value.type) / images);
         for (int64_t n = 1; n < images; n++)
                 if (memcmp(data, data + (size_t)n * bytes, bytes) != 0)
@@ -116,7 +116,7 @@ struct value *microbatch_repeat(struct builder *b, const struct value *v, int64_
                 steps[d] = 1;
         if (v->kind == VALUE_CONSTANT)
                 return v->constant->kind == CONSTANT_SPLAT
-                               ? constant_splat(b->m, type, v->constant->data)
+                               ? constant_splat(b->m, type, constant_data(v->constant))
                                : constant_sliced(b->m, v->constant, starts, steps, type->dims);
         struct value *operand = v->op->operand_count ? op_operand(v->op, 0) : NULL;
         return value_build(b, v->op->code, &operand, v->op->operand_count, v->op->attrs, type);

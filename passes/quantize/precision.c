@@ -128,7 +128,7 @@ static struct value *round_value(struct rounding *r, struct value *v, int depth)
         struct value *rounded;
         if (was_rounded(v, r->context->precision)) {
                 rounded = op_operand(v->op, 0);
-        } else if (v->kind == VALUE_CONSTANT && v->constant->kind == CONSTANT_DENSE) {
+        } else if (v->kind == VALUE_CONSTANT && v->constant->kind != CONSTANT_SPLAT) {
                 rounded = constant_cast(r->m, v->constant, r->context->precision);
         } else if (v->kind == VALUE_RESULT && depth < MOVES_MAX && is_move(v->op)) {
                 rounded = rounded_move(r, v, depth);

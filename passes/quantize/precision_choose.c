@@ -46,7 +46,7 @@ static bool is_candidate(const struct op *op, enum element e)
                 return false;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
         bool weights = value_is_constant(w)
-                               ? w->constant->kind == CONSTANT_DENSE
+                               ? w->constant->kind != CONSTANT_SPLAT
                                : is_stored_as(w, e) || (op->code == OP_dot && !is_stored(w));
         return weights && is_f32(x) && is_f32(w) && is_f32(op_result(op)) &&
                type_is_static(x->type) && type_is_static(w->type) && type_elements(x->type) &&

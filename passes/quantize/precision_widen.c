@@ -66,7 +66,7 @@ static struct value *in_f32(struct widening *w, struct builder *b, struct value 
         if (v->scratch)
                 return v->scratch;
         struct value *wide = before_rounding(v);
-        if (!wide && value_is_constant(v) && v->constant->kind != CONSTANT_DENSE)
+        if (!wide && value_is_constant(v) && v->constant->kind == CONSTANT_SPLAT)
                 wide = constant_number(w->m, type_with_element(w->m, v->type, E_F32),
                                        constant_element(v->constant, 0).f);
         else if (!wide && value_is_constant(v) && !weights)

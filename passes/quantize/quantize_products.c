@@ -28,7 +28,7 @@ static int64_t extent_along(const struct type *t, const int64_t *dims, int count
 /* Returns why weights w stay as they are, whatever reads them; NULL: there is no reason. */
 static const char *obstacle_of_weights(const struct value *w, const struct products *q)
 {
-        if (w->constant->kind != CONSTANT_DENSE)
+        if (w->constant->kind == CONSTANT_SPLAT)
                 return "its weights are all the same";
         if (type_elements(w->type) < q->context->limits.weight_elements)
                 return "it has few weights (--limit weight_elements)";
@@ -40,7 +40,7 @@ static const char *obstacle_of_product(struct product *p, const struct products 
 {
         const struct op *op = p->op;
         const struct value *x = op_operand(op, 0), *w = op_operand(op, 1);
-        if (w->constant->kind != CONSTANT_DENSE)
+        if (w->constant->kind == CONSTANT_SPLAT)
                 return "its weights are all the same";
         if (x->type->element != E_F32 || w->type->element != E_F32)
                 return "what it multiplies is not of f32";

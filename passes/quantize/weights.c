@@ -6,7 +6,7 @@
 static bool is_weights(const struct constant *c, const struct limits *limits)
 {
         const struct type *t = c->value.type;
-        if (c->kind != CONSTANT_DENSE || !c->value.uses || !element_is_float(t->element) ||
+        if (c->kind == CONSTANT_SPLAT || !c->value.uses || !element_is_float(t->element) ||
             !type_elements(t) || type_elements(t) < limits->weight_elements)
                 return false;
         for (const struct use *u = c->value.uses; u; u = u->next)

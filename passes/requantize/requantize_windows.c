@@ -31,7 +31,7 @@ int requantize_windows(struct op *op, struct pass_context *context)
         sum = build_cast(&b, sum, E_F32);
         if (factor && sum)
                 sum = build_binary(&b, OP_mul, sum,
-                                   constant_splat(b.m, sum->type, factor->constant->data));
+                                   constant_splat(b.m, sum->type, constant_data(factor->constant)));
         if (!sum)
                 return -1;
         value_replace(op_result(op), sum);

@@ -22,7 +22,7 @@ static bool lies_along(const struct constant *c, int d)
         const struct type *t = c->value.type;
         const size_t bytes = (size_t)element_info[t->element].bytes;
         const int64_t stride = stride_of(t, d), count = type_elements(t);
-        const char *data = c->data;
+        const char *data = constant_data(c);
         for (int64_t i = 0; i < count; i++)
                 if (memcmp(data + (size_t)i * bytes,
                            data + (size_t)(i / stride % type_extent(t, d) * stride) * bytes, bytes))

@@ -291,7 +291,7 @@ static struct value *move(struct around *a, struct value *v)
 {
         struct between *known = find(a, v);
         if (value_is_splat(v, NULL))
-                return constant_splat(a->b->m, moved_type(a, v->type), v->constant->data);
+                return constant_splat(a->b->m, moved_type(a, v->type), constant_data(v->constant));
         if (!known)
                 return op_operand(v->op, 0);    /* The operation is a transpose, whose operand is
                                                  * the moved value. */

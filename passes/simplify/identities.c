@@ -13,7 +13,7 @@ bool simplify_same(const struct value *x, const struct value *y)
                 return x == y;
         size_t bytes = value_is_splat(x, NULL) ? (size_t)element_info[x->type->element].bytes
                                                : (size_t)type_bytes(x->type);
-        return !memcmp(x->constant->data, y->constant->data, bytes);
+        return !memcmp(constant_data(x->constant), constant_data(y->constant), bytes);
 }
 
 static enum element element_of(const struct op *op) { return op->results[0].type->element; }

@@ -96,7 +96,8 @@ static struct value *product_of(struct builder *b, struct value *x, struct value
                         continue;
                 struct value *from = op_operand(many->op, 0);
                 struct value *scaled = build_binary(
-                        b, OP_mul, constant_splat(b->m, from->type, one->constant->data), from);
+                        b, OP_mul, constant_splat(b->m, from->type, constant_data(one->constant)),
+                        from);
                 return build_broadcast(b, scaled, many->type, op_ints(many->op, "dims", NULL));
         }
         return build_binary(b, OP_mul, x, y);

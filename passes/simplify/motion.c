@@ -193,7 +193,7 @@ static struct value *indices_in_form(struct builder *b, struct value *v, const s
         const struct type *type = type_with_element(b->m, x->to, v->type->element);
         struct value *operands[OPERAND_ROW_MAX];
         if (value_is_constant(v))
-                return constant_splat(b->m, type, v->constant->data);
+                return constant_splat(b->m, type, constant_data(v->constant));
         if (v->op->code == OP_iota) {
                 int64_t extent = type_extent(v->type, op_int(v->op, "axis"));
                 int d = axis_of(v, x);
@@ -230,7 +230,7 @@ static struct value *in_form(struct builder *b, struct value *v, const struct ty
         int rank;
         const struct type *type = type_with_element(b->m, to, v->type->element);
         if (value_is_splat(v, NULL))
-                return constant_splat(b->m, type, v->constant->data);
+                return constant_splat(b->m, type, constant_data(v->constant));
         if (value_is_constant(v))
                 return constant_reshaped(b->m, v->constant, to->rank, to->dims);
         const struct indices indices = all_indices(v->type, to);
@@ -474,7 +474,7 @@ struct value *simplify_result_factor(struct builder *b, const struct op *dot, in
         int64_t to[RANK_MAX], onto[RANK_MAX], last = -1;
         int rank = 0;
         if (value_is_splat(factor, NULL))
-                return constant_splat(b->m, t, factor->constant->data);
+                return constant_splat(b->m, t, constant_data(factor->constant));
         struct value *source = simplify_spread_source(b, factor, onto);
         if (!source)
                 return NULL;

@@ -299,7 +299,7 @@ struct value *rewrite_concat_slices(struct builder *b, struct op *op, struct pas
  * neighbours. */
 static int64_t repeats(const struct value *indices, int64_t extent)
 {
-        if (!value_is_constant(indices) || indices->constant->kind != CONSTANT_DENSE ||
+        if (!value_is_constant(indices) || indices->constant->kind == CONSTANT_SPLAT ||
             indices->type->rank != 1 || !extent)
                 return 1;
         int64_t count = type_extent(indices->type, 0), times = count / extent;

@@ -150,8 +150,8 @@ struct value *rewrite_div_requantized(struct builder *b, struct op *op,
         if (r.bias && !bias)
                 return NULL;
         struct value *f = without_spread(r.scale);
-        struct value *m =
-                build_binary(b, OP_div, f, constant_splat(b->m, f->type, d->constant->data));
+        struct value *m = build_binary(b, OP_div, f,
+                                       constant_splat(b->m, f->type, constant_data(d->constant)));
         if (!m || !value_is_constant(m))
                 return NULL;
         if (op_is(r.scale, OP_broadcast))
@@ -350,8 +350,9 @@ struct value *rewrite_round_rescaled(struct builder *b, struct op *op, struct pa
         if (!x || !zero)
                 return x ? build_cast(b, x, E_F32) : NULL;
         const struct type *wide = type_with_element(b->m, x->type, E_I32);
-        return build_cast(b, build_binary(b, OP_sub, build_cast(b, x, E_I32),
-                                          constant_splat(b->m, wide, zero->constant->data)),
+        return build_cast(b,
+                          build_binary(b, OP_sub, build_cast(b, x, E_I32),
+                                       constant_splat(b->m, wide, constant_data(zero->constant))),
                           E_F32);
 }
 

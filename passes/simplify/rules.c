@@ -531,9 +531,10 @@ struct value *rewrite_bitcast_same(struct builder *b, struct op *op, struct pass
         /* The result has the same bytes. */
         if (value_is_constant(x) && element_is_stored(x->type->element))
                 return x->constant->kind == CONSTANT_SPLAT
-                               ? constant_splat(b->m, op->results[0].type, x->constant->data)
-                               : constant_dense(b->m, op->results[0].type, x->constant->data,
-                                                x->constant->name);
+                               ? constant_splat(b->m, op->results[0].type,
+                                                constant_data(x->constant))
+                               : constant_dense(b->m, op->results[0].type,
+                                                constant_data(x->constant), x->constant->name);
         if (!op_is(x, OP_bitcast))
                 return NULL;
         struct value *source = op_operand(x->op, 0);

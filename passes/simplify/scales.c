@@ -26,8 +26,8 @@ static bool is_repeated(const struct constant *c, int d)
                 inner *= type_extent(t, k);
         for (int64_t i = 0; i < type_elements(t); i++) {
                 int64_t first = i - i / inner % type_extent(t, d) * inner;
-                if (memcmp((const char *)c->data + (size_t)i * bytes,
-                           (const char *)c->data + (size_t)first * bytes, bytes))
+                if (memcmp((const char *)constant_data(c) + (size_t)i * bytes,
+                           (const char *)constant_data(c) + (size_t)first * bytes, bytes))
                         return false;
         }
         return true;
@@ -49,7 +49,8 @@ struct value *simplify_spread_source(struct builder *b, struct value *v, int64_t
         if (!value_is_constant(v))
                 return NULL;
         if (!type_is_static(v->type))   /* It is a splat. */
-                return constant_splat(b->m, type_scalar(b->m, v->type->element), v->constant->data);
+                return constant_splat(b->m, type_scalar(b->m, v->type->element),
+                                      constant_data(v->constant));
         for (int d = 0; d < v->type->rank; d++) {
                 bool varies = type_elements(v->type) > SMALL ? !dim_is(v->type->dims[d], 1)
                                                              : !is_repeated(v->constant, d);
@@ -104,7 +105,7 @@ static struct value *widened(struct builder *b, const struct spread *s, const st
         if (s->rank == wide->rank)
                 return s->source;
         return value_is_splat(s->source, &number)
-                       ? constant_splat(b->m, t, s->source->constant->data)
+                       ? constant_splat(b->m, t, constant_data(s->source->constant))
                        : build_broadcast(b, s->source, t, onto);
 }
 
@@ -168,7 +169,7 @@ static struct value *factor_along(struct builder *b, struct value *s, int along,
         double number;
         const struct type *vector = type_tensor(b->m, s->type->element, 1, &extent);
         if (value_is_splat(s, &number))
-                return constant_splat(b->m, vector, s->constant->data);
+                return constant_splat(b->m, vector, constant_data(s->constant));
         if (!op_is(s, OP_broadcast))
                 return NULL;
         struct value *x = op_operand(s->op, 0);
@@ -180,7 +181,7 @@ static struct value *factor_along(struct builder *b, struct value *s, int along,
                         return NULL;
         if (type_elements(x->type) == 1)        /* The constant is one number for all. */
                 return x->constant->kind == CONSTANT_SPLAT
-                               ? constant_splat(b->m, vector, x->constant->data)
+                               ? constant_splat(b->m, vector, constant_data(x->constant))
                                : NULL;
         return build_reshape(b, x, 1, &extent);
 }

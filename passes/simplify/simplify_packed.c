@@ -283,7 +283,7 @@ static struct value *build_blocked(struct builder *b, const struct value *v, int
                 struct value *x = op_operand(op, i);
                 const struct type *to = type_with_element(b->m, inner->type, x->type->element);
                 if (value_is_splat(x, NULL)) {
-                        operands[i] = constant_splat(b->m, to, x->constant->data);
+                        operands[i] = constant_splat(b->m, to, constant_data(x->constant));
                 } else if (op_is(x, OP_broadcast)) {
                         dim_t dims[] = { to->dims[1], dim_of(block) };
                         struct value *vector = build_reshape(b, op_operand(x->op, 0), 2, dims);
@@ -535,7 +535,7 @@ static struct value *build_part(struct builder *b, struct value *v, struct part 
         struct value *operands[OPERAND_ROW_MAX];
         struct part x = p;
         if (value_is_splat(v, NULL))
-                return constant_splat(b->m, t, v->constant->data);
+                return constant_splat(b->m, t, constant_data(v->constant));
         if (op_is(v, OP_broadcast))
                 return build_part_broadcast(b, v->op, p);
         if (!can_part(v, p, depth))

@@ -55,7 +55,7 @@ static struct value *before_move(struct builder *b, const struct op *op, const s
                         value_is_splat(v, NULL)
                                 ? constant_splat(b->m,
                                                  type_with_element(b->m, shape, v->type->element),
-                                                 v->constant->data)
+                                                 constant_data(v->constant))
                                 : op_operand(v->op, 0);
         }
         return value_build(b, op->code, operands, op->operand_count, op->attrs, NULL);
@@ -334,7 +334,7 @@ struct value *rewrite_pad_splat(struct builder *b, struct op *op, struct pass_co
         const struct value *x = op_operand(op, 0);
         if (op_int(op, "mode") != 0 || !same_number(x, op_operand(op, 1)))
                 return NULL;
-        return constant_splat(b->m, op_result(op)->type, x->constant->data);
+        return constant_splat(b->m, op_result(op)->type, constant_data(x->constant));
 }
 
 /* ---- reductions ---- */
@@ -467,8 +467,9 @@ struct value *rewrite_sum_scaled(struct builder *b, struct op *op, struct pass_c
                 if (!value_is_splat(c, NULL))
                         continue;
                 struct value *sum = simplify_reduce(b, op, op_operand(v->op, 1 - i), mask);
-                return sum ? build_binary(b, OP_mul, sum,
-                                          constant_splat(b->m, sum->type, c->constant->data))
+                return sum ? build_binary(
+                                     b, OP_mul, sum,
+                                     constant_splat(b->m, sum->type, constant_data(c->constant)))
                            : NULL;
         }
         return NULL;

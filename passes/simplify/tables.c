@@ -84,7 +84,7 @@ static struct value *of_each(struct builder *b, const struct mapping *m, struct 
                 if (op_result(m->ops[i]) == v)
                         return made[i];
         return constant_splat(b->m, type_with_element(b->m, all->type, v->type->element),
-                              v->constant->data);
+                              constant_data(v->constant));
 }
 
 static struct value *all_bytes(struct builder *b, const struct mapping *m)

@@ -152,7 +152,7 @@ static struct value *narrowed_constant(struct units *u, const struct constant *c
         dims[d] = dim_of(m->kept);
         const struct type *to = type_tensor(u->m, from->element, from->rank, dims);
         if (c->kind == CONSTANT_SPLAT)
-                return constant_splat(u->m, to, c->data);
+                return constant_splat(u->m, to, constant_data(c));
         int64_t outer, inner;
         units_around(from, d, &outer, &inner);
         const size_t bytes = (size_t)(inner * element_info[from->element].bytes);
@@ -160,7 +160,7 @@ static struct value *narrowed_constant(struct units *u, const struct constant *c
         for (int64_t i = 0; i < outer * m->extent; i++) {
                 if (leaves(u, m, i % m->extent))
                         continue;
-                memcpy(next, (const char *)c->data + (size_t)i * bytes, bytes);
+                memcpy(next, (const char *)constant_data(c) + (size_t)i * bytes, bytes);
                 next += bytes;
         }
         return constant_dense(u->m, to, data, c->name);

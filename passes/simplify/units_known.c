@@ -48,12 +48,12 @@ static void know_constant(struct units *u, const struct member *m)
         int64_t outer, inner;
         units_around(m->v->type, m->dim, &outer, &inner);
         for (int64_t i = 0; i < m->extent && outer * inner > 0; i++) {
-                const char *first = (const char *)c->data, *at;
+                const char *first = (const char *)constant_data(c), *at;
                 bool same = true;
-                if (c->kind == CONSTANT_DENSE)
+                if (c->kind != CONSTANT_SPLAT)
                         first += (size_t)(i * inner) * bytes;
-                for (int64_t k = 0; k < outer * inner && same && c->kind == CONSTANT_DENSE; k++) {
-                        at = (const char *)c->data +
+                for (int64_t k = 0; k < outer * inner && same && c->kind != CONSTANT_SPLAT; k++) {
+                        at = (const char *)constant_data(c) +
                              (size_t)((k / inner * m->extent + i) * inner + k % inner) * bytes;
                         same = !memcmp(at, first, bytes);
                 }
@@ -115,7 +115,7 @@ static void know_pad(struct units *u, const struct op *op, const struct member *
         bool plain = value_ints(op_operand(op, 2), lows, RANK_MAX, &count);
         uint64_t bits = 0;
         if (known)
-                memcpy(&bits, value->constant->data,
+                memcpy(&bits, constant_data(value->constant),
                        (size_t)element_info[value->type->element].bytes);
         for (int d = 0; d < y->rank; d++)
                 plain = plain &&
@@ -222,11 +222,11 @@ static void take_numbers(struct units *u, const struct member *result, const str
 {
         const size_t bytes = (size_t)element_info[y->value.type->element].bytes;
         for (int64_t i = 0; i < result->extent; i++) {
-                const size_t at = y->kind == CONSTANT_DENSE ? (size_t)i * bytes : 0;
+                const size_t at = y->kind != CONSTANT_SPLAT ? (size_t)i * bytes : 0;
                 if (!known[i])
                         continue;
                 u->state[result->first + i] = NUMBER_KNOWN;
-                memcpy(&u->bits[result->first + i], (const char *)y->data + at, bytes);
+                memcpy(&u->bits[result->first + i], (const char *)constant_data(y) + at, bytes);
         }
 }
 

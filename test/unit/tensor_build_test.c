@@ -188,7 +188,7 @@ static void test_constants(void **state)
         double number;
         assert_true(value_is_splat(splat, &number) && number == 7);
         assert_false(value_is_splat(dense, NULL));
-        assert_true(dense->constant->data == (const void *)other);
+        assert_true(constant_data(dense->constant) == (const void *)other);
         assert_string_equal(splat->constant->name, "w");
         assert_string_equal(dense->constant->name, "w_2");
         assert_int_equal(constant_element(dense->constant, 5).i, 8);
