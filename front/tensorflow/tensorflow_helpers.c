@@ -176,7 +176,7 @@ struct value *tf_permuted(struct tf_import *im, struct value *w, const int64_t *
                 return NULL;
         for (int d = 0; d < value_rank(w); d++)
                 dims[d] = w->type->dims[d];
-        if (!value_is_constant(w) || w->constant->kind != CONSTANT_DENSE)
+        if (!value_is_constant(w) || w->constant->kind == CONSTANT_SPLAT)
                 return compose_transpose(im->c, w, perm);
         return constant_packed(im->m, w->constant, dims, value_rank(w), dims, perm);
 }
