@@ -494,8 +494,28 @@ static bool may_overlap(const struct emit *e, const struct local *x, const struc
                                loop_expr_same(x->read, y->position));
 }
 
-static void finish_parameters(struct emit *e, struct output *outputs, int output_count)
+/* Puts results in a class with an input that may lie where they do: first with that one on which
+ * they should lie, then with the first one of the others. */
+static void find_classes(struct emit *e, const struct kernel_request *request,
+                         const struct output *outputs)
 {
+        int classes = 0;
+        for (int others = !request->lies_on; others < 2; others++)
+                for (int i = 0; i < request->result_count; i++) {
+                        struct loop_buffer *y = outputs[i].buffer;
+                        for (int k = 0; k < e->input_count && !y->alias_class; k++) {
+                                const struct local *x = emit_local(e, e->inputs[k]);
+                                if ((others || request->lies_on(request->made, i, e->inputs[k])) &&
+                                    may_overlap(e, x, &outputs[i]))
+                                        x->parameter->alias_class = y->alias_class = ++classes;
+                        }
+                }
+}
+
+static void finish_parameters(struct emit *e, const struct kernel_request *request,
+                              struct output *outputs)
+{
+        const int output_count = request->result_count;
         struct loop_function *kernel = e->kernel;
         for (int i = 0; i < e->input_count; i++)
                 e->parameters[i]->number = 0;
@@ -512,17 +532,12 @@ static void finish_parameters(struct emit *e, struct output *outputs, int output
         kernel->buffer_count = kept + output_count + e->scratch_count;
         kernel->buffers =
                 arena_array(e->arena, (size_t)kernel->buffer_count, sizeof *kernel->buffers);
-        int classes = 0;
-        for (int i = 0; i < output_count; i++) {
-                struct loop_buffer *y = kernel->buffers[kept + i] = outputs[i].buffer;
-                for (int k = 0; k < kept && !y->alias_class && !kernel->external; k++) {
-                        const struct local *x = emit_local(e, e->inputs[k]);
-                        if (may_overlap(e, x, &outputs[i]))
-                                x->parameter->alias_class = y->alias_class = ++classes;
-                }
-        }
+        if (!kernel->external)
+                find_classes(e, request, outputs);
         for (int i = 0; i < kept; i++)
                 kernel->buffers[i] = e->parameters[i];
+        for (int i = 0; i < output_count; i++)
+                kernel->buffers[kept + i] = outputs[i].buffer;
         for (int i = 0; i < e->scratch_count; i++)
                 kernel->buffers[kept + output_count + i] = e->scratch[i];
         for (int i = 0; i < kernel->buffer_count; i++)
@@ -595,7 +610,7 @@ struct loop_function *kernel_write(struct arena *arena, const struct loop_librar
         }
         if (e.failed)
                 return NULL;
-        finish_parameters(&e, outputs, request->result_count);
+        finish_parameters(&e, request, outputs);
         if (scheduler)
                 loop_function_rename(arena, e.kernel);  /* Vectors made of scalars keep their
                                                          * names. */

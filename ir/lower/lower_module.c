@@ -225,6 +225,13 @@ static const struct value *updated_in_place(struct lowering *l, const struct op 
         return same && op_operand(op, 1) != x && op_operand(op, 2) != x ? x : NULL;
 }
 
+/* Is the place of this result, where a next value goes, that of the input? */
+static bool lies_on_carried(const struct op *made, int i, const struct value *input)
+{
+        const struct place *x = place_of(input), *y = place_of(&made->results[i]);
+        return x && y && y->carried && place_is(x, y, 0);
+}
+
 static bool lower_kernel_op(struct lowering *l, struct loop_block *block, struct op *op)
 {
         bool too_large = false;
@@ -238,6 +245,8 @@ static bool lower_kernel_op(struct lowering *l, struct loop_block *block, struct
         if (op->code == OP_fusion)
                 request.too_large = &too_large;
         request.updated = updated_in_place(l, op);
+        request.lies_on = lies_on_carried;
+        request.made = op;
         return call_kernel(l, block, &request, op->results, NULL) ||
                (too_large && lower_apart(l, block, op));
 }

@@ -262,6 +262,14 @@ def test_mean_of_many_halves(tmp_path):
     assert subprocess.run([tmp_path / "program"], capture_output=True, text=True, check=True).stdout == "4400\n"        # 4
 
 
+@pytest.mark.parametrize("name", OPTIMIZERS)
+def test_weights_are_updated_in_place(tmp_path, name):
+    """each of a kernel's results, a weight or a state of the optimizer, lies where the one before does"""
+    done = dnncc.run([dnncc.DNNCC, save(tmp_path / "m.onnx"), f"--train={name}", "--loss=loss", "--emit=loops", "-o", "-"])
+    step = re.search(r"^main @train \{\n(.*?)^\}", done.stdout, re.M | re.S)[1]
+    assert len(re.findall("call @", step)) > 10 and "@copy" not in step, step
+
+
 # ---- what is updated, and by how much at most ----
 
 @pytest.mark.parametrize("options, frozen", [(["--update=w*"], ["b1"]), (["--update=w1", "--update=b1"], ["w2"]), (["--update=w*", "--freeze=w2"], ["b1", "w2"]),
