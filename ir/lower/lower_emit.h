@@ -377,7 +377,8 @@ struct kernel_request {
         const struct value *updated;    /* This operand of `op`, a scatter, lies where the result
                                          * does: only what is scattered is written. NULL: none
                                          * does. */
-        /* Should result number i of `made` lie where an input does, if it may? NULL: none should. */
+        /* Should result number i of `made` lie where an input does, if it may? NULL: none
+         * should. */
         bool (*lies_on)(const struct op *made, int i, const struct value *input);
         const struct op *made;
         bool *too_large;                /* The flag is set instead of reporting that the kernel is
