@@ -283,10 +283,11 @@ bool caffe_import_interp(struct caffe_import *im, struct caffe_layer *n)
         for (int d = 0; d < 2; d++) {
                 const int64_t low = -(int64_t)o->pad_beg,
                               in = value_extent(x, d + 2) - low + o->pad_end;
-                r.out[d] = resized_extent(im, o, in, stated[d]);
-                if (r.out[d] < 0)
+                const int64_t out = resized_extent(im, o, in, stated[d]);
+                if (out < 0)
                         return false;
-                r.scale[d] = (double)r.out[d] / (double)in;
+                r.out[d] = dim_of(out);
+                r.scale[d] = (double)out / (double)in;
                 if (in < value_extent(x, d + 2) && !(x = compose_part(im->c, x, d + 2, low, in)))
                         return false;
         }

@@ -43,18 +43,22 @@ struct compose_resize {
                                          * the input. */
         int count;                      /* So many axes are resized. */
         int axes[RANK_MAX];
-        int64_t out[RANK_MAX];          /* It is, for each of the axes, the extent of the result. */
+        dim_t out[RANK_MAX];            /* It is, for each of the axes, the extent of the result. */
         int64_t times[RANK_MAX];        /* Along this axis, whose extent a run gives, each element
-                                         * is repeated so many times; 0: `out` is the extent. */
-        double scale[RANK_MAX];         /* It is, for each of the axes, out / in, as it is
-                                         * stated. */
+                                         * is repeated so many times; 0: elements are taken where
+                                         * their coordinates are. */
+        double scale[RANK_MAX];         /* It is, for each of the axes, out / in, as it is stated;
+                                         * 0: it is the quotient of both extents, of which a run
+                                         * gives one or both. */
         struct value *scales;           /* These <count x f64> are the scales, where only a run
                                          * knows them; else it is NULL. */
         struct value *roi;              /* With RESIZE_TF_CROP_AND_RESIZE, it is <2 count x f64>,
                                          * starts, then ends, of 0 to 1; else NULL. */
 };
-/* Does resizing by this scale repeat each element the same number of times, whatever the extent? */
-bool compose_resize_repeats(const struct compose_resize *r, double scale);
+/* Lets axis number i of the operation, along which x has the extent `in`, be resized by a scale.
+ * The result's extent is their product in f32, rounded down. Returns false where a run gives `in`,
+ * and no term over it is that product at each of its extents. */
+bool compose_resize_by(struct compose *c, struct compose_resize *r, int i, dim_t in, double scale);
 /* Returns x resized, of x's element; integers are interpolated as floats, and rounded. */
 struct value *compose_resize(struct compose *c, struct value *x, const struct compose_resize *r);
 

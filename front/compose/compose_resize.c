@@ -9,11 +9,34 @@
 
 #include "front/compose/compose_arithmetic.h"
 
-/* Returns the scale of axis number i, in f64. */
-static struct value *scale_of(struct compose *c, const struct compose_resize *r, int i)
+/* What is known of axis number i of the operation. */
+struct axis {
+        const struct compose_resize *r;
+        int i;
+        dim_t in, out;                  /* These are its extents in the operand and the result. */
+        struct value *scale;            /* It is out / in, an f64. */
+};
+
+/* Returns an extent less `fewer` as a number of element e. */
+static struct value *extent_less(struct compose *c, enum element e, dim_t extent, int fewer)
 {
-        return r->scales ? compose_pick(c, r->scales, 0, i)
-                         : build_scalar(c->b, E_F64, r->scale[i]);
+        if (dim_is_static(extent))
+                return build_scalar(c->b, e, (double)dim_extent(extent) - fewer);
+        return compose_cast(c, plus(c, compose_extent(c, extent), -fewer), e);
+}
+
+static struct axis axis_of(struct compose *c, const struct compose_resize *r, int i, dim_t in)
+{
+        struct axis a = { .r = r, .i = i, .in = in, .out = r->out[i] };
+
+        if (r->scales)
+                a.scale = compose_pick(c, r->scales, 0, i);
+        else if (r->scale[i] != 0)
+                a.scale = build_scalar(c->b, E_F64, r->scale[i]);
+        else
+                a.scale = divide(c, extent_less(c, E_F64, a.out, 0),
+                                 extent_less(c, E_F64, a.in, 0));
+        return a;
 }
 
 /* ---- coordinates ---- */
@@ -36,13 +59,14 @@ static enum element coordinate_element(const struct compose *c, const struct com
 
 /* Returns coordinates for the region roi[start], roi[end] of the input. *outside says which are
  * not in the input. */
-static struct value *cropped(struct compose *c, const struct compose_resize *r, int i, int64_t in,
-                             struct value *y, struct value **outside)
+static struct value *cropped(struct compose *c, const struct axis *a, struct value *y,
+                             struct value **outside)
 {
         enum element e = value_element(y);
-        double out = (double)r->out[i];
-        struct value *start = compose_cast(c, compose_pick(c, r->roi, 0, i), e),
-                     *end = compose_cast(c, compose_pick(c, r->roi, 0, r->count + i), e), *x;
+        const int64_t in = dim_extent(a->in);
+        double out = (double)dim_extent(a->out);
+        struct value *start = compose_cast(c, compose_pick(c, a->r->roi, 0, a->i), e), *x,
+                     *end = compose_cast(c, compose_pick(c, a->r->roi, 0, a->r->count + a->i), e);
         if (!start || !end)
                 return NULL;
         if (out > 1)
@@ -58,58 +82,61 @@ static struct value *cropped(struct compose *c, const struct compose_resize *r, 
         return x;
 }
 
-/* Returns where elements of the result lie along axis number i of the input. For a region, *outside
- * says which lie outside the input. What the standard calls length_resized is the extent of the
- * result here, as in onnxruntime and PyTorch; the standard's reference has scale times length. */
-static struct value *coordinates(struct compose *c, const struct compose_resize *r, int i,
-                                 int64_t in, struct value **outside)
+/* Returns where elements of the result lie along an axis of the input. For a region, *outside says
+ * which lie outside the input. What the standard calls length_resized is the extent of the result
+ * here, as in onnxruntime and PyTorch; the standard's reference has scale times length. */
+static struct value *coordinates(struct compose *c, const struct axis *a, struct value **outside)
 {
-        enum element e = coordinate_element(c, r);
-        double out = (double)r->out[i];
-        struct value *y = compose_iota(c, e, r->out[i]),
-                     *scale = compose_cast(c, scale_of(c, r, i), e);
+        enum element e = coordinate_element(c, a->r);
+        struct value *y = build_iota(c->b, type_tensor(c->m, e, 1, &a->out), 0),
+                     *scale = compose_cast(c, a->scale, e);
 
         *outside = NULL;
         if (!y || !scale)
                 return NULL;
-        switch (r->transform) {
-        case RESIZE_ALIGN_CORNERS:
-                return out == 1 ? y : compose_with(c, OP_div, times(c, y, (double)in - 1), out - 1);
+        switch (a->r->transform) {
+        case RESIZE_ALIGN_CORNERS: {    /* The first element is the only one where out is 1. */
+                struct value *last = compose_with(c, OP_max, extent_less(c, e, a->out, 1), 1);
+                return divide(c, mul(c, y, extent_less(c, e, a->in, 1)), last);
+        }
         case RESIZE_ASYMMETRIC: return divide(c, y, scale);
         case RESIZE_TF_HALF_PIXEL_FOR_NN: return divide(c, plus(c, y, 0.5), scale);
-        case RESIZE_PYTORCH_HALF_PIXEL: return out == 1 ? y : half_pixel(c, y, scale);
+        case RESIZE_PYTORCH_HALF_PIXEL: {
+                struct value *several = compose_with(c, OP_gt, extent_less(c, e, a->out, 0), 1);
+                return compose_select(c, several, half_pixel(c, y, scale), y);
+        }
         case RESIZE_HALF_PIXEL_SYMMETRIC: {
-                struct value *adjustment =
-                        compose_from(c, OP_div, out, times(c, scale, (double)in));
+                struct value *in = extent_less(c, e, a->in, 0);
+                struct value *adjustment = divide(c, extent_less(c, e, a->out, 0),
+                                                  mul(c, scale, in));
                 struct value *right =
-                        times(c, compose_from(c, OP_sub, 1, adjustment), (double)in / 2);
+                        mul(c, compose_from(c, OP_sub, 1, adjustment), times(c, in, 0.5));
                 return add(c, half_pixel(c, y, scale), right);
         }
-        case RESIZE_TF_CROP_AND_RESIZE: return cropped(c, r, i, in, y, outside);
+        case RESIZE_TF_CROP_AND_RESIZE: return cropped(c, a, y, outside);
         default: return half_pixel(c, y, scale);
         }
 }
 
-/* Returns a coordinate as an index into [0, in). */
-static struct value *index_at(struct compose *c, struct value *x, int64_t in)
+/* Returns a coordinate, an f64, as an index into [0, in). */
+static struct value *index_at(struct compose *c, struct value *x, dim_t in)
 {
+        struct value *last = extent_less(c, E_F64, in, 1);
         return compose_cast(
-                c, compose_with(c, OP_min, compose_with(c, OP_max, x, 0), (double)in - 1), E_I64);
+                c, compose_binary(c, OP_min, compose_with(c, OP_max, x, 0), last), E_I64);
 }
 
 /* Returns the next element for a smaller result, the one before for a larger result. */
-static struct value *nearest_simple(struct compose *c, const struct compose_resize *r, int i,
-                                    struct value *x)
+static struct value *nearest_simple(struct compose *c, const struct axis *a, struct value *x)
 {
         struct value *before = compose_unary(c, OP_floor, x), *next = compose_unary(c, OP_ceil, x);
-        return compose_select(c, compose_with(c, OP_lt, scale_of(c, r, i), 1), next, before);
+        return compose_select(c, compose_with(c, OP_lt, a->scale, 1), next, before);
 }
 
-static struct value *nearest(struct compose *c, const struct compose_resize *r, int i,
-                             struct value *x)
+static struct value *nearest(struct compose *c, const struct axis *a, struct value *x)
 {
-        switch (r->round) {
-        case NEAREST_SIMPLE: return nearest_simple(c, r, i, x);
+        switch (a->r->round) {
+        case NEAREST_SIMPLE: return nearest_simple(c, a, x);
         case NEAREST_PREFER_FLOOR: return compose_unary(c, OP_ceil, plus(c, x, -0.5));
         case NEAREST_PREFER_CEIL: return compose_unary(c, OP_floor, plus(c, x, 0.5));
         case NEAREST_FLOOR: return compose_unary(c, OP_floor, x);
@@ -136,15 +163,17 @@ static struct value *kernel(struct compose *c, const struct compose_resize *r, s
         return compose_select(c, compose_with(c, OP_le, d, 1), near, otherwise);
 }
 
-/* Returns how many elements the kernel of axis i reaches to each side. */
-static int64_t kernel_reach(const struct compose_resize *r, int i, int64_t in)
+/* Returns how many elements the kernel of an axis reaches to each side. */
+static int64_t kernel_reach(const struct compose *c, const struct axis *a)
 {
-        double width = r->mode == RESIZE_LINEAR ? 1 : 2, scale = r->scale[i];
+        double width = a->r->mode == RESIZE_LINEAR ? 1 : 2, scale = a->r->scale[a->i];
 
-        if (!r->antialias)
+        if (!a->r->antialias)
                 return (int64_t)width;
-        if (r->scales) /* The scale is at least this, for so many outputs. */
-                scale = ((double)r->out[i] - 0.5) / (double)in;
+        if (a->r->scales) /* The scale is at least this, for so many outputs. */
+                scale = ((double)dim_extent(a->out) - 0.5) / (double)dim_extent(a->in);
+        else if (scale == 0)
+                scale = fmax((double)dim_least(c->m, a->out), 1) / (double)dim_bound(c->m, a->in);
         double reach = ceil(width / (scale < 1 ? scale : 1));
         return reach < NUMBER_MAX ? (int64_t)reach : NUMBER_MAX;
 }
@@ -194,16 +223,18 @@ static struct value *sum_taps(struct compose *c, struct value *data, int axis, s
         return sum;
 }
 
-/* Returns weights of the neighbours `at` of x along axis i, which are `distance` from it. */
-static struct value *tap_weights(struct compose *c, const struct compose_resize *r, int i,
-                                 int64_t in, struct value *at, struct value *distance)
+/* Returns weights of the neighbours `at` of x along an axis, which are `distance` from it. */
+static struct value *tap_weights(struct compose *c, const struct axis *a, struct value *at,
+                                 struct value *distance)
 {
+        const struct compose_resize *r = a->r;
         const int64_t along_taps[1] = { 1 };
         if (r->antialias)
-                distance = mul(c, distance, compose_with(c, OP_min, scale_of(c, r, i), 1));
+                distance = mul(c, distance, compose_with(c, OP_min, a->scale, 1));
         struct value *weight = kernel(c, r, distance);
         if (r->exclude_outside) {
-                struct value *above = compose_with(c, OP_gt, at, (double)in - 1);
+                struct value *above =
+                        compose_binary(c, OP_gt, at, extent_less(c, E_F64, a->in, 1));
                 struct value *beyond =
                         compose_binary(c, OP_or, compose_with(c, OP_lt, at, 0), above);
                 weight = compose_select(c, beyond, build_scalar(c->b, E_F64, 0), weight);
@@ -215,14 +246,14 @@ static struct value *tap_weights(struct compose *c, const struct compose_resize 
         return at ? divide(c, weight, compose_unreduce(c, sum, at->type, along_taps, 1)) : NULL;
 }
 
-static struct value *interpolate(struct compose *c, const struct compose_resize *r, int i,
-                                 struct value *data, struct value *x)
+static struct value *interpolate(struct compose *c, const struct axis *a, struct value *data,
+                                 struct value *x)
 {
         enum { FEW = 4 };
-        int axis = r->axes[i];
-        int64_t in = value_extent(data, axis), reach = kernel_reach(r, i, in), taps = 2 * reach;
+        int axis = a->r->axes[a->i];
+        int64_t reach = kernel_reach(c, a), taps = 2 * reach;
         const struct type *table =
-                compose_type(c, E_F64, 2, (const dim_t[]){ dim_of(r->out[i]), dim_of(taps) });
+                compose_type(c, E_F64, 2, (const dim_t[]){ a->out, dim_of(taps) });
         struct value *base = compose_unary(c, OP_floor, x);
 
         if (!table || !base)
@@ -234,15 +265,18 @@ static struct value *interpolate(struct compose *c, const struct compose_resize 
         struct value *distance = compose_unary(
                 c, OP_abs, sub(c, at, compose_spread(c, x, table, (const int64_t[]){ 0 })));
         struct value *weight =
-                compose_cast(c, tap_weights(c, r, i, in, at, distance), value_element(data));
-        struct value *index = index_at(c, at, in);
+                compose_cast(c, tap_weights(c, a, at, distance), value_element(data));
+        struct value *index = index_at(c, at, a->in);
         if (!weight || !index)
                 return NULL;
         return taps > FEW ? sum_picked(c, data, axis, index, weight)
                           : sum_taps(c, data, axis, index, weight);
 }
 
-bool compose_resize_repeats(const struct compose_resize *r, double scale)
+/* ---- extents ---- */
+
+/* Does resizing by this scale repeat each element the same number of times, whatever the extent? */
+static bool repeats(const struct compose_resize *r, double scale)
 {
         /* Output y * scale + k is element y for all k < scale. */
         static const unsigned rounds[] = {
@@ -254,6 +288,52 @@ bool compose_resize_repeats(const struct compose_resize *r, double scale)
                scale == floor(scale) && (size_t)r->transform < sizeof rounds / sizeof *rounds &&
                rounds[r->transform] >> r->round & 1;
 }
+
+static float scaled(int64_t extent, double scale)
+{
+        return floorf((float)extent * (float)scale);
+}
+
+/* Returns in * scale, rounded down, as a term in * p / q with small p and q; DIM_NONE: none is
+ * equal to it at each extent. */
+static dim_t scaled_term(struct module *m, dim_t in, double scale)
+{
+        enum { DIVISOR_MAX = 64, TRIED_MAX = 1 << 20 };
+        const int64_t least = dim_least(m, in), bound = dim_bound(m, in);
+
+        for (int64_t q = 1; q <= DIVISOR_MAX && bound <= TRIED_MAX; q++) {
+                const double p = floor(scale * (double)q + 0.5);
+                if (fabs(p - scale * (double)q) > 1e-6 * p || p > NUMBER_MAX)
+                        continue;
+                int64_t n = least;
+                while (n <= bound && (double)scaled(n, scale) == (double)(n * (int64_t)p / q))
+                        n++;
+                if (n > bound)
+                        return dim_binary(m, DIM_DIV,
+                                          dim_binary(m, DIM_MUL, in, dim_of((int64_t)p)),
+                                          dim_of(q));
+        }
+        return DIM_NONE;
+}
+
+bool compose_resize_by(struct compose *c, struct compose_resize *r, int i, dim_t in, double scale)
+{
+        r->scale[i] = scale;
+        r->times[i] = 0;
+        if (dim_is_static(in)) {
+                const float out = scaled(dim_extent(in), scale);
+                r->out[i] = dim_of(out < 9e18f ? (int64_t)out : INT64_MAX - 1);
+                return true;
+        }
+        r->out[i] = scaled_term(c->m, in, scale);
+        if (dim_equal(r->out[i], DIM_NONE))
+                return false;
+        if (repeats(r, scale))
+                r->times[i] = (int64_t)scale;
+        return true;
+}
+
+/* ---- all axes ---- */
 
 /* Repeats each element of an axis. */
 static struct value *repeated(struct compose *c, struct value *x, int axis, int64_t times)
@@ -288,16 +368,18 @@ static struct value *resized(struct compose *c, struct value *x, const struct co
                         x = repeated(c, x, r->axes[i], r->times[i]);
                         continue;
                 }
-                int64_t in = value_extent(x, r->axes[i]);
-                if (r->out[i] == in && !r->scales && r->scale[i] == 1 &&
+                const dim_t in = x->type->dims[r->axes[i]];
+                if (dim_equal(r->out[i], in) && !r->scales &&
+                    (r->scale[i] == 1 || r->scale[i] == 0) &&
                     r->transform != RESIZE_TF_CROP_AND_RESIZE)
                         continue;
-                struct value *at = compose_cast(c, coordinates(c, r, i, in, &masks[i]), E_F64);
+                const struct axis a = axis_of(c, r, i, in);
+                struct value *at = compose_cast(c, coordinates(c, &a, &masks[i]), E_F64);
                 if (r->mode == RESIZE_NEAREST) {
-                        struct value *index = index_at(c, nearest(c, r, i, at), in);
+                        struct value *index = index_at(c, nearest(c, &a, at), in);
                         x = index ? build_gather(c->b, x, index, r->axes[i]) : NULL;
                 } else {
-                        x = interpolate(c, r, i, x, at);
+                        x = interpolate(c, &a, x, at);
                 }
         }
         for (int i = 0; i < r->count && x; i++)
@@ -318,7 +400,7 @@ static struct value *nothing(struct compose *c, const struct type *x,
         for (int d = 0; d < x->rank; d++)
                 dims[d] = x->dims[d];
         for (int i = 0; i < r->count; i++)
-                dims[r->axes[i]] = dim_of(r->out[i]);
+                dims[r->axes[i]] = r->out[i];
         return constant_number(c->m, type_tensor(c->m, x->element, x->rank, dims), 0);
 }
 
@@ -329,15 +411,10 @@ static bool extents_fit(struct compose *c, const struct type *x, const struct co
         for (int d = 0; d < x->rank; d++)
                 dims[d] = x->dims[d];
         for (int i = 0; i < r->count; i++) {
-                if (r->times[i]) {
-                        dims[r->axes[i]] = dim_binary(c->m, DIM_MUL, dims[r->axes[i]],
-                                                      dim_of(r->times[i]));
-                        continue;
-                }
-                if (dim_is(x->dims[r->axes[i]], 0) && r->out[i] != 0)
-                        return compose_invalid(c, "an extent of 0 resized to %lld",
-                                               (long long)r->out[i]);
-                dims[r->axes[i]] = dim_of(r->out[i]);
+                if (dim_is(x->dims[r->axes[i]], 0) && !dim_is(r->out[i], 0))
+                        return compose_invalid(c, "an extent of 0 resized to %s",
+                                               dim_text(c->arena, c->m, r->out[i]));
+                dims[r->axes[i]] = r->out[i];
         }
         return compose_type(c, x->element, x->rank, dims) != NULL;
 }

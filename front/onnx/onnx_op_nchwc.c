@@ -131,7 +131,7 @@ bool onnx_import_nchwc_upsample(struct onnx_import *im, struct onnx_node *n)
                 if (scale < 1 || scale > NUMBER_MAX || extent > INT64_MAX / scale)
                         return onnx_invalid(im, n, "scales holds %lld", (long long)scale);
                 r.scale[i] = (double)scale;
-                r.out[i] = scale * extent;
+                r.out[i] = dim_of(scale * extent);
         }
         /* Every transformation takes the pixel that a block of results lies in. */
         r.transform = r.mode == RESIZE_NEAREST ? RESIZE_ASYMMETRIC : kinds[transform];

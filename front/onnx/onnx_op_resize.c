@@ -16,18 +16,12 @@ static bool resize_declared(struct onnx_import *im, struct onnx_node *n, struct 
                           *to = onnx_declared_as(im, n, 0, x->element, x->rank);
 
         for (int i = 0; to && i < r->count; i++)
-                r->out[i] = type_extent(to, r->axes[i]);
+                r->out[i] = to->dims[r->axes[i]];
         return to != NULL;
 }
 
-/* Returns the extent that a product of floats makes. */
-static int64_t whole_extent(double product)
-{
-        return product < 9e18 ? (int64_t)product : INT64_MAX;
-}
-
-/* Resizes by constant scales: extents are rounded down, as products of f32. An axis whose extent a
- * run gives, as that of images, stays as it is where its scale is 1, and may be repeated. */
+/* Resizes by constant scales. An axis whose extent a run gives, as that of images, stays as it is
+ * where its scale is 1. */
 static bool resize_by(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
                       const double *scales, int count)
 {
@@ -42,14 +36,11 @@ static bool resize_by(struct onnx_import *im, struct onnx_node *n, struct compos
                 if (!dim_is_static(x->dims[r->axes[i]]) && scales[i] == 1 &&
                     r->transform != RESIZE_TF_CROP_AND_RESIZE)
                         continue;
-                r->axes[resized] = r->axes[i];
-                if (!dim_is_static(x->dims[r->axes[i]]) && compose_resize_repeats(r, scales[i])) {
-                        r->times[resized++] = (int64_t)scales[i];
-                        continue;
-                }
-                float extent = (float)type_extent(x, r->axes[i]);
-                r->out[resized] = whole_extent(floorf(extent * (float)scales[i]));
-                r->scale[resized++] = scales[i];
+                const dim_t in = x->dims[r->axes[resized] = r->axes[i]];
+                if (!compose_resize_by(im->c, r, resized++, in, scales[i]))
+                        return onnx_unsupported(
+                                im, n, "scales[%d] is %g along an extent %s that a run gives", i,
+                                scales[i], dim_text(im->arena, im->m, in));
         }
         r->count = resized;
         return true;
@@ -102,13 +93,14 @@ static bool resize_to_value(struct onnx_import *im, struct onnx_node *n, struct 
 static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct compose_resize *r,
                          int input, int policy)
 {
-        int64_t sizes[RANK_MAX];
+        const struct type *x = n->inputs[0]->type;
+        struct amount sizes[AMOUNTS_MAX];
         double chosen = NAN;
         int count;
         bool known;
 
         if (!onnx_want_element(im, n, input, E_I64) ||
-            !onnx_operand_ints(im, n, input, sizes, RANK_MAX, &count, &known))
+            !onnx_operand_amounts(im, n, input, sizes, RANK_MAX, &count, &known))
                 return false;
         struct value *wanted = onnx_operand_vector(im, n, input);
         if (!wanted)
@@ -119,17 +111,23 @@ static bool resize_sizes(struct onnx_import *im, struct onnx_node *n, struct com
         if (!known)
                 return resize_to_value(im, n, r, wanted, policy);
         for (int i = 0; i < r->count; i++) {
-                if (sizes[i] < 0)
-                        return onnx_invalid(im, n, "sizes[%d] is %lld", i, (long long)sizes[i]);
-                r->out[i] = sizes[i];
-                r->scale[i] = (double)sizes[i] / (double)value_extent(n->inputs[0], r->axes[i]);
+                const dim_t in = x->dims[r->axes[i]];
+                r->out[i] = amount_dim(sizes[i]);
+                if (dim_equal(r->out[i], DIM_NONE))
+                        return onnx_invalid(im, n, "sizes[%d] is %lld", i,
+                                            (long long)sizes[i].number);
+                r->scale[i] = 0;
+                if (policy == STRETCH && !(dim_is_static(in) && dim_is_static(r->out[i])))
+                        continue;
+                r->scale[i] = (double)dim_extent(r->out[i]) / (double)dim_extent(in);
                 if (isnan(chosen) ||
                     (policy == NOT_LARGER ? r->scale[i] < chosen : r->scale[i] > chosen))
                         chosen = r->scale[i];
         }
         for (int i = 0; policy != STRETCH && i < r->count; i++) {
                 double extent = (double)value_extent(n->inputs[0], r->axes[i]);
-                r->out[i] = whole_extent(floor(chosen * extent + 0.5)); /* Halves go up. */
+                double out = floor(chosen * extent + 0.5);      /* Halves go up. */
+                r->out[i] = dim_of(out < 9e18 ? (int64_t)out : INT64_MAX - 1);
                 r->scale[i] = chosen;
         }
         return true;

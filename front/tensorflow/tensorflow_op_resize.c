@@ -28,7 +28,7 @@ bool tf_import_resize(struct tf_import *im, struct tf_node *n)
                 return false;
         struct compose_resize r = { .mode = mode, .count = 2, .axes = { 1, 2 } };
         for (int d = 0; d < 2; d++) {
-                r.out[d] = size[d];
+                r.out[d] = dim_of(size[d]);
                 r.scale[d] = (double)size[d] / (double)value_extent(x, d + 1);
         }
         r.transform = corners ? RESIZE_ALIGN_CORNERS

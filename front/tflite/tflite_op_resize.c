@@ -34,7 +34,7 @@ static bool resize(struct tflite_import *im, struct tflite_node *n, int mode, bo
                 return false;
         struct compose_resize r = { .mode = mode, .count = 2, .axes = { 1, 2 } };
         for (int d = 0; d < 2; d++) {
-                r.out[d] = size[d];
+                r.out[d] = dim_of(size[d]);
                 r.scale[d] = (double)size[d] / (double)value_extent(x, d + 1);
         }
         r.transform =
