@@ -178,6 +178,8 @@ struct value *compose_convert(struct compose *c, struct value *x, enum element t
 /* Returns the type that operations compute in to which e converts without loss: f32, i8 or u8 for
  * types that none computes in, else e. */
 enum element compose_plain_element(enum element e);
+/* Returns the extent less a number, as a scalar of the float e. */
+struct value *compose_extent_less(struct compose *c, enum element e, dim_t extent, int fewer);
 /* Returns x's bits as another type of equal size. */
 struct value *compose_as_bits(struct compose *c, struct value *x, enum element to);
 /* Returns how many bits a number has. One of less than 8 bits has a byte of its own in memory,

@@ -59,6 +59,13 @@ enum element compose_plain_element(enum element e)
         return !is_narrow(e) ? e : format_of(e) || e == E_F8E8M0 ? E_F32 : element_storage(e);
 }
 
+struct value *compose_extent_less(struct compose *c, enum element e, dim_t extent, int fewer)
+{
+        if (dim_is_static(extent))
+                return build_scalar(c->b, e, (double)dim_extent(extent) - fewer);
+        return compose_cast(c, compose_with(c, OP_sub, compose_extent(c, extent), fewer), e);
+}
+
 struct value *compose_as_bits(struct compose *c, struct value *x, enum element to)
 {
         struct attr *attrs = attrs_new(c->m, OP_bitcast);

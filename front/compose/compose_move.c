@@ -209,8 +209,8 @@ struct value *compose_depth_to_space(struct compose *c, struct value *x, int64_t
                 return NULL;
         }
         const dim_t block = dim_of(b), depth = dim_of(channels / (b * b)),
-                    merged[4] = { d[0], depth, dim_of(dim_extent(d[2]) * b),
-                                  dim_of(dim_extent(d[3]) * b) },
+                    merged[4] = { d[0], depth, dim_binary(c->m, DIM_MUL, d[2], block),
+                                  dim_binary(c->m, DIM_MUL, d[3], block) },
                     first[6] = { d[0], block, block, depth, d[2], d[3] },
                     behind[6] = { d[0], depth, block, block, d[2], d[3] };
         const int64_t perm_first[6] = { 0, 3, 4, 1, 5, 2 }, perm_behind[6] = { 0, 1, 4, 2, 5, 3 };
@@ -220,19 +220,36 @@ struct value *compose_depth_to_space(struct compose *c, struct value *x, int64_t
                        : NULL;
 }
 
+/* Divides an extent. Returns false after an error where it is no multiple of b in every run. */
+static bool divided(struct compose *c, dim_t extent, int64_t b, dim_t *result)
+{
+        const char *text = dim_text(c->arena, c->m, extent);
+        *result = dim_binary(c->m, DIM_DIV, extent, dim_of(b));
+        if (dim_equal(dim_binary(c->m, DIM_MUL, *result, dim_of(b)), extent))
+                return true;
+        return dim_is_static(extent)
+                       ? compose_invalid(c, "blocksize %lld for an extent of %s", (long long)b,
+                                         text)
+                       : compose_unsupported(c, "blocksize %lld for an extent %s that a run gives, "
+                                             "which is no multiple of it for certain: bind it as a "
+                                             "term, --dim %s=%lld*K", (long long)b, text, text,
+                                             (long long)b);
+}
+
 struct value *compose_space_to_depth(struct compose *c, struct value *x, int64_t b)
 {
         const dim_t *d = x->type->dims;
         const int64_t channels = dim_extent(d[1]);
 
-        if (b < 1 || b > NUMBER_MAX || dim_extent(d[2]) % b || dim_extent(d[3]) % b ||
-            (channels > 0 && b * b > INT64_MAX / 2 / channels)) {
-                compose_invalid(c, "blocksize %lld for %lld x %lld", (long long)b,
-                                (long long)dim_extent(d[2]), (long long)dim_extent(d[3]));
+        dim_t height, width;
+        if (b < 1 || b > NUMBER_MAX || (channels > 0 && b * b > INT64_MAX / 2 / channels)) {
+                compose_invalid(c, "blocksize %lld for %lld channels", (long long)b,
+                                (long long)channels);
                 return NULL;
         }
-        const dim_t block = dim_of(b), height = dim_of(dim_extent(d[2]) / b),
-                    width = dim_of(dim_extent(d[3]) / b),
+        if (!divided(c, d[2], b, &height) || !divided(c, d[3], b, &width))
+                return NULL;
+        const dim_t block = dim_of(b),
                     merged[4] = { d[0], dim_of(channels * b * b), height, width },
                     split[6] = { d[0], d[1], height, block, width, block };
         return compose_type(c, value_element(x), 4, merged)

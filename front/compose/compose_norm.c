@@ -253,14 +253,13 @@ struct value *compose_group_norm(struct compose *c, struct value *x,
                                  const struct compose_group_norm *g)
 {
         const struct type *t = x->type;
-        int64_t pixels = 1;
         struct value *mean, *inverse;
 
-        for (int d = 2; d < t->rank; d++)
-                pixels *= type_extent(t, d);
-        const dim_t channels[3] = { t->dims[0], t->dims[1], dim_of(pixels) },
+        const dim_t pixels = type_product(c->m, t, 2, t->rank),
+                    channels[3] = { t->dims[0], t->dims[1], pixels },
                     split[3] = { t->dims[0], dim_of(g->groups),
-                                 dim_of(pixels * (type_extent(t, 1) / g->groups)) };
+                                 dim_binary(c->m, DIM_MUL, pixels,
+                                            dim_of(type_extent(t, 1) / g->groups)) };
         struct value *scale = compose_cast(c, g->scale, g->computed),
                      *bias = compose_cast(c, g->bias, g->computed);
         x = compose_reshape(c, compose_cast(c, x, g->computed), 3, split);
@@ -300,7 +299,7 @@ struct value *compose_lp_norm(struct compose *c, struct value *x, int axis, int 
         x = compose_wide(c, x);
         if (!x)
                 return NULL;
-        if (p == 2 && type_elements(x->type)) {
+        if (p == 2 && !type_is_empty(x->type)) {
                 /* Dividing x by a number first does not change x / norm(x). */
                 struct value *most = compose_reduce(c, REDUCE_max, compose_unary(c, OP_abs, x),
                                                     axes, 1, E_COMPUTE);

@@ -17,25 +17,18 @@ struct axis {
         struct value *scale;            /* It is out / in, an f64. */
 };
 
-/* Returns an extent less `fewer` as a number of element e. */
-static struct value *extent_less(struct compose *c, enum element e, dim_t extent, int fewer)
-{
-        if (dim_is_static(extent))
-                return build_scalar(c->b, e, (double)dim_extent(extent) - fewer);
-        return compose_cast(c, plus(c, compose_extent(c, extent), -fewer), e);
-}
-
 static struct axis axis_of(struct compose *c, const struct compose_resize *r, int i, dim_t in)
 {
         struct axis a = { .r = r, .i = i, .in = in, .out = r->out[i] };
 
-        if (r->scales)
+        if (r->scales) {
                 a.scale = compose_pick(c, r->scales, 0, i);
-        else if (r->scale[i] != 0)
+        } else if (r->scale[i] != 0) {
                 a.scale = build_scalar(c->b, E_F64, r->scale[i]);
-        else
-                a.scale = divide(c, extent_less(c, E_F64, a.out, 0),
-                                 extent_less(c, E_F64, a.in, 0));
+        } else {
+                struct value *out = compose_extent_less(c, E_F64, a.out, 0);
+                a.scale = divide(c, out, compose_extent_less(c, E_F64, a.in, 0));
+        }
         return a;
 }
 
@@ -96,21 +89,23 @@ static struct value *coordinates(struct compose *c, const struct axis *a, struct
                 return NULL;
         switch (a->r->transform) {
         case RESIZE_ALIGN_CORNERS: {    /* The first element is the only one where out is 1. */
-                struct value *last = compose_with(c, OP_max, extent_less(c, e, a->out, 1), 1);
-                return divide(c, mul(c, y, extent_less(c, e, a->in, 1)), last);
+                struct value *last = compose_extent_less(c, e, a->out, 1);
+                last = compose_with(c, OP_max, last, 1);
+                return divide(c, mul(c, y, compose_extent_less(c, e, a->in, 1)), last);
         }
         case RESIZE_ASYMMETRIC: return divide(c, y, scale);
         case RESIZE_TF_HALF_PIXEL_FOR_NN: return divide(c, plus(c, y, 0.5), scale);
         case RESIZE_PYTORCH_HALF_PIXEL: {
-                struct value *several = compose_with(c, OP_gt, extent_less(c, e, a->out, 0), 1);
+                struct value *out = compose_extent_less(c, e, a->out, 0);
+                struct value *several = compose_with(c, OP_gt, out, 1);
                 return compose_select(c, several, half_pixel(c, y, scale), y);
         }
         case RESIZE_HALF_PIXEL_SYMMETRIC: {
-                struct value *in = extent_less(c, e, a->in, 0);
-                struct value *adjustment = divide(c, extent_less(c, e, a->out, 0),
-                                                  mul(c, scale, in));
-                struct value *right =
-                        mul(c, compose_from(c, OP_sub, 1, adjustment), times(c, in, 0.5));
+                struct value *in = compose_extent_less(c, e, a->in, 0);
+                struct value *out = compose_extent_less(c, e, a->out, 0);
+                struct value *adjustment = divide(c, out, mul(c, scale, in));
+                struct value *right = compose_from(c, OP_sub, 1, adjustment);
+                right = mul(c, right, times(c, in, 0.5));
                 return add(c, half_pixel(c, y, scale), right);
         }
         case RESIZE_TF_CROP_AND_RESIZE: return cropped(c, a, y, outside);
@@ -121,7 +116,7 @@ static struct value *coordinates(struct compose *c, const struct axis *a, struct
 /* Returns a coordinate, an f64, as an index into [0, in). */
 static struct value *index_at(struct compose *c, struct value *x, dim_t in)
 {
-        struct value *last = extent_less(c, E_F64, in, 1);
+        struct value *last = compose_extent_less(c, E_F64, in, 1);
         return compose_cast(
                 c, compose_binary(c, OP_min, compose_with(c, OP_max, x, 0), last), E_I64);
 }
@@ -234,7 +229,7 @@ static struct value *tap_weights(struct compose *c, const struct axis *a, struct
         struct value *weight = kernel(c, r, distance);
         if (r->exclude_outside) {
                 struct value *above =
-                        compose_binary(c, OP_gt, at, extent_less(c, E_F64, a->in, 1));
+                        compose_binary(c, OP_gt, at, compose_extent_less(c, E_F64, a->in, 1));
                 struct value *beyond =
                         compose_binary(c, OP_or, compose_with(c, OP_lt, at, 0), above);
                 weight = compose_select(c, beyond, build_scalar(c->b, E_F64, 0), weight);

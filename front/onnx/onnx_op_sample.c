@@ -33,7 +33,8 @@ bool onnx_import_grid_sample(struct onnx_import *im, struct onnx_node *n)
 bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *theta = n->inputs[0];
-        int64_t align, size[RANK_MAX];
+        int64_t align;
+        struct amount size[AMOUNTS_MAX];
         int count, dims = (int)type_elements(n->inputs[1]->type) - 2;
         dim_t result[RANK_MAX];
         bool known;
@@ -41,23 +42,24 @@ bool onnx_import_affine_grid(struct onnx_import *im, struct onnx_node *n)
 
         if (!onnx_want_float(im, n, 0) || !onnx_want_element(im, n, 1, E_I64) ||
             !onnx_int_range(im, n, "align_corners", 0, 0, 1, &align) ||
-            !onnx_operand_ints(im, n, 1, size, RANK_MAX, &count, &known))
+            !onnx_operand_amounts(im, n, 1, size, RANK_MAX, &count, &known))
                 return false;
         if ((dims != 2 && dims != 3) || value_rank(theta) != 3 || value_extent(theta, 1) != dims ||
             value_extent(theta, 2) != dims + 1)
                 return onnx_invalid(im, n, "theta is %s for a size of %d numbers",
                                     compose_text(im->c, theta->type), dims + 2);
         if (known) {
-                if (size[0] != value_extent(theta, 0))
-                        return onnx_invalid(im, n, "size has %lld images, theta %lld",
-                                            (long long)size[0], (long long)value_extent(theta, 0));
                 for (int d = 0; d <= dims; d++)
-                        result[d] = dim_of(d ? size[d + 1] : size[0]);
+                        result[d] = amount_dim(size[d ? d + 1 : 0]);
+                if (!dim_equal(result[0], theta->type->dims[0]))
+                        return onnx_invalid(im, n, "size has %s images, theta %s",
+                                            dim_text(im->arena, im->m, result[0]),
+                                            dim_text(im->arena, im->m, theta->type->dims[0]));
                 result[dims + 1] = dim_of(dims);
                 to = compose_type(im->c, value_element(theta), dims + 2, result);
         } else {
                 to = onnx_declared_as(im, n, 0, value_element(n->inputs[0]), dims + 2);
-                if (to && (!dim_is(to->dims[0], value_extent(theta, 0)) ||
+                if (to && (!dim_equal(to->dims[0], theta->type->dims[0]) ||
                            !dim_is(to->dims[dims + 1], dims)))
                         return onnx_invalid(im, n, "output 0 is declared as %s",
                                             compose_text(im->c, to));
