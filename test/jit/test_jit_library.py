@@ -35,9 +35,9 @@ def program(request, tmp_path_factory):
     return path, bool(request.param)
 
 
-def check(command, **keywords):
+def check(command, env=os.environ, **keywords):
     """without the sanitizer's guess at where glibc's memory of a library's thread-local variables begins, which at some addresses ends in a fault"""
-    done = dnncc.run(command, env={**os.environ, "ASAN_OPTIONS": "intercept_tls_get_addr=0"}, **keywords)
+    done = dnncc.run(command, env={**env, "ASAN_OPTIONS": "intercept_tls_get_addr=0"}, **keywords)
     assert done.returncode == 0 and not done.stderr, (done.returncode, done.stdout, done.stderr[-3000:])
     return done.stdout
 
