@@ -45,8 +45,8 @@ bool compose_transform_of(const struct type *x, int axis, int64_t length, bool i
 struct value *compose_frames(struct compose *c, const struct compose_frames *f, int64_t length,
                              int64_t other)
 {
-        const dim_t dims[4] = { dim_of(value_extent(f->x, 0)), dim_of(f->count), dim_of(length),
-                                dim_of(value_extent(f->x, 2)) };
+        const dim_t dims[4] = { f->x->type->dims[0], f->count, dim_of(length),
+                                f->x->type->dims[2] };
         const struct type *cut = compose_type(c, value_element(f->x), 4, dims),
                           *table = cut ? compose_type(c, E_I64, 2, dims + 1) : NULL;
         struct compose_transform t;
@@ -73,7 +73,7 @@ struct value *compose_frames(struct compose *c, const struct compose_frames *f, 
                 return NULL;
         }
         return compose_type(c, value_element(x), 4,
-                            (const dim_t[]){ dims[0], dim_of(f->count), dim_of(t.out), dim_of(2) })
+                            (const dim_t[]){ dims[0], f->count, dim_of(t.out), dim_of(2) })
                        ? compose_transform(c, x, 2, &t)
                        : NULL;
 }

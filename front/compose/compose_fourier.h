@@ -29,7 +29,7 @@ struct compose_frames {
         struct value *window;           /* These are factors of x's type, one for each element of a
                                          * frame; NULL stands for 1. */
         struct value *step;             /* It is an i64, the distance from one frame to the next. */
-        int64_t count;                  /* There are so many frames. */
+        dim_t count;                    /* There are so many frames. */
         bool onesided;
         struct value *length;           /* It is an i64, the length of a frame, where only a run
                                          * knows it; else NULL. */

@@ -262,8 +262,7 @@ struct value *compose_reverse_sequence(struct compose *c, struct value *x, struc
 {
         const struct type *places =
                 type_tensor(c->m, E_I64, 3,
-                            (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(value_extent(x, 1)),
-                                             dim_of(1) });
+                            (const dim_t[]){ x->type->dims[0], x->type->dims[1], dim_of(1) });
         struct value *t = build_iota(c->b, places, 1 - batch), *pair[2];
         struct value *length = compose_along(c, lengths, places, batch);
         struct value *back = compose_with(c, OP_sub, sub(c, length, t), 1);

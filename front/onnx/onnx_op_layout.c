@@ -618,9 +618,10 @@ bool onnx_import_reverse_sequence(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_range(im, n, "batch_axis", 1, 0, 1, &batch) ||
             !onnx_int_range(im, n, "time_axis", 0, 0, 1, &time))
                 return false;
-        if (batch == time || value_extent(lengths, 0) != value_extent(x, (int)batch))
-                return onnx_invalid(im, n, "time_axis %lld, batch_axis %lld and %lld lengths",
+        const dim_t many = lengths->type->dims[0];
+        if (batch == time || !dim_equal(many, x->type->dims[batch]))
+                return onnx_invalid(im, n, "time_axis %lld, batch_axis %lld and %s lengths",
                                     (long long)time, (long long)batch,
-                                    (long long)value_extent(lengths, 0));
+                                    dim_text(im->arena, im->m, many));
         return onnx_output(n, 0, compose_reverse_sequence(im->c, x, lengths, (int)batch));
 }

@@ -44,9 +44,9 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                         continue;
                 }
                 for (int k = 0; k < rank; k++)
-                        dims[k] = dim_of(k == d          ? t.out
-                                         : k == rank - 1 ? t.out_parts
-                                                         : value_extent(x, k));
+                        dims[k] = k == d          ? dim_of(t.out)
+                                  : k == rank - 1 ? dim_of(t.out_parts)
+                                                  : x->type->dims[k];
                 const struct type *type = compose_type(im->c, value_element(x), rank, dims);
                 if (!type)
                         return false;
@@ -62,6 +62,14 @@ bool onnx_import_dft(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "no axis gives the declared %s",
                                     compose_text(im->c, to));
         return onnx_output(n, 0, compose_cast(im->c, y, value_element(n->inputs[0])));
+}
+
+/* Returns (extent - length) / step + 1, and 0 where a frame is longer than the signal. */
+static dim_t frame_count(struct module *m, dim_t extent, int64_t length, int64_t step)
+{
+        const dim_t places = dim_binary(m, DIM_SUB, extent, dim_of(length - 1));
+        return dim_binary(m, DIM_DIV, dim_binary(m, DIM_ADD, places, dim_of(step - 1)),
+                          dim_of(step));
 }
 
 /* The operands are signal [batch, length, parts], frame_step, window, frame_length. */
@@ -86,17 +94,18 @@ bool onnx_import_stft(struct onnx_import *im, struct onnx_node *n)
                                     (long long)length, (long long)value_extent(f.window, 0));
         length = f.window ? value_extent(f.window, 0) : length;
         length_known |= f.window != NULL;
-        if ((length_known && (length < 1 || length > value_extent(f.x, 1))) ||
+        const dim_t extent = f.x->type->dims[1];
+        if ((length_known && (length < 1 || length > dim_bound(im->m, extent))) ||
             (known && (step < 1 || step > NUMBER_MAX)))
-                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %lld",
+                return onnx_invalid(im, n, "frames of %lld every %lld of a signal of %s",
                                     (long long)length, (long long)step,
-                                    (long long)value_extent(f.x, 1));
+                                    dim_text(im->arena, im->m, extent));
         const struct type *to =
                 known && length_known ? NULL
                                       : onnx_declared_as(im, n, 0, value_element(n->inputs[0]), 4);
         if (!(known && length_known) && !to)
                 return false;
-        f.count = to ? type_extent(to, 1) : (value_extent(f.x, 1) - length) / step + 1;
+        f.count = to ? to->dims[1] : frame_count(im->m, extent, length, step);
         f.onesided = onesided;
         f.step = compose_cast(im->c, onnx_scalar(im, n, 1), E_I64);
         f.window = compose_wide(im->c, f.window);
