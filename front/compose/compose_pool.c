@@ -114,7 +114,7 @@ static struct value *window_counts(struct compose *c, const struct compose_windo
                 if (-w->pads[d] >= from &&
                     last + compose_window_extent(w, d) <= dim_extent(in) + behind)
                         return NULL;
-        } else if (include_pads || (!w->pads[d] && !w->high[d])) {
+        } else if (include_pads ? w->high[d] == behind : !w->pads[d] && !w->high[d]) {
                 return NULL;            /* No window ends behind the pads. */
         }
         struct value *places =

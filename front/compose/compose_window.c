@@ -16,7 +16,7 @@ static bool place_open(struct compose *c, struct compose_window *w, int d, dim_t
         int64_t extent = compose_window_extent(w, d), stride = w->strides[d];
         int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
         bool same = w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER;
-        if (dim_is_static(in) || (ceil_mode && stride != 1))
+        if (dim_is_static(in))
                 return false;
         if (same) {                     /* Pads are numbers where places times stride are so many
                                          * more than there are elements in every run. */
@@ -33,14 +33,17 @@ static bool place_open(struct compose *c, struct compose_window *w, int d, dim_t
         } else if (w->auto_pad == PAD_VALID) {
                 *low = *high = 0;
         }
-        const int64_t pads = *low + *high;
-        if (dim_least(c->m, in) + pads < extent)
+        if (dim_least(c->m, in) + *low + *high < extent)
                 return false;           /* It does not fit in every run. */
-        const int64_t more = pads - extent + stride;
+        /* A last window that hangs over the end has its place where the pad is longer by all but
+         * one step. So long as it cannot begin in the pad, none is dropped. */
+        w->high[d] = *high + (ceil_mode ? stride - 1 : 0);
+        if (w->high[d] >= extent && ceil_mode)
+                return false;
+        const int64_t more = *low + w->high[d] - extent + stride;
         dim_t steps = dim_binary(c->m, more < 0 ? DIM_SUB : DIM_ADD, in,
                                  dim_of(more < 0 ? -more : more));
         w->out[d] = dim_binary(c->m, DIM_DIV, steps, dim_of(stride));
-        w->high[d] = *high;
         return !dim_equal(w->out[d], DIM_NONE);
 }
 

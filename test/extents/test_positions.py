@@ -176,6 +176,24 @@ def test_packed(tmp_path):
                 assert all("schedule=" in line for line in lines) or op == r"convolve\(", (form, target, lines)
 
 
+@pytest.mark.parametrize("window, strides, pads", [([3, 3], [2, 2], [0] * 4), ([2, 3], [2, 1], [0] * 4), ([3, 4], [2, 3], [1] * 4), ([5], [3], [2, 1])], ids=str)
+@pytest.mark.parametrize("op, attributes", [("MaxPool", {}), ("AveragePool", {}), ("AveragePool", {"count_include_pad": 1})], ids=str)
+def test_windows_over_the_end(op, attributes, window, strides, pads, tmp_path):
+    """ceil_mode: the last window hangs over the end where the steps do not add up"""
+    least = max(window)
+
+    class Pool(Positions):
+        def pool(self, x):
+            self.shape = (2, 20, "H", "N") if len(window) == 2 else (2, 20, "N")
+            return self.node("Abs", self.node(op, x, kernel_shape=window, strides=strides, pads=pads, ceil_mode=1, **attributes))
+
+        def dims(self, n, h):
+            return [option.replace("=1..", f"={least}..") for option in super().dims(n, h)]
+    for number, way in enumerate([("generic", "--exact"), ("generic",), ("x86-64-v3",)]):
+        (tmp_path / f"{number}").mkdir()
+        compare(Pool("pool"), "pool" if op == "MaxPool" else "depthwise", way, tmp_path / f"{number}", [(least, least), (11, 8), (12, 7), (13, 9), (BOUND, 13)], [(11, 8)])
+
+
 def test_refused(tmp_path):
     """auto_pad with strides has pads that are numbers where a term says that the extent is a multiple of the stride (halves), alone"""
     model = Positions("odd").save(tmp_path / "m.onnx")
