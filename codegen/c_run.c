@@ -2,6 +2,7 @@
 /* Prints the run function: checks, pointers into the workspace, main. With several targets the
  * latter two are a function for each target. */
 #include "codegen/c_machine.h"
+#include "ir/loop/loop_bounds.h"
 
 #include <string.h>
 
@@ -111,10 +112,14 @@ static void put_check(struct c_writer *w, const char *error)
         c_line(w, "}");
 }
 
-static bool is_counted(const struct c_writer *w, const struct loop_variable *v)
+/* Does e depend on an extent that the run counts? */
+static bool is_counted(const struct c_writer *w, const struct loop_expr *e)
 {
-        const int extent = loop_extent_number(w->p, v);
-        return extent >= 0 && w->p->extents[extent].counted;
+        const int extent = e->op == LOOP_VARIABLE ? loop_extent_number(w->p, e->variable) : -1;
+        bool counted = extent >= 0 && w->p->extents[extent].counted;
+        for (int i = 0; i < e->arity; i++)
+                counted |= is_counted(w, e->args[i]);
+        return counted;
 }
 
 /* Opens a condition that the extents of a run which may be 0 are not, where a port has some;
@@ -124,12 +129,27 @@ static bool put_is_not_empty(struct c_writer *w, const struct loop_buffer *b)
         bool any = false;
         for (int d = 0; b->extents && d < b->type->rank; d++) {
                 const struct loop_expr *e = b->extents[d];
-                if (e->op != LOOP_VARIABLE || e->variable->low > 0 || is_counted(w, e->variable))
+                if (loop_bounds_of(NULL, e).low > 0 || is_counted(w, e))
                         continue;
-                c_put(w, "%s%s > 0 &&" C_SOFT, any ? "" : "(", e->variable->name);
+                c_put(w, "%s", any ? "" : "(");
+                c_operand(w, e, C_SUM);
+                c_put(w, " > 0 &&" C_SOFT);
                 any = true;
         }
         return any;
+}
+
+/* While arguments are checked, extents have the names of parameters. */
+static void name_extents(struct c_writer *w, struct c_name *kept, bool as_parameters)
+{
+        for (int i = 0; i < w->p->extent_count; i++) {
+                struct c_name *name = c_name(w, w->p->extents[i].variable);
+                if (as_parameters)
+                        kept[i] = *name;
+                *name = kept[i];
+                if (as_parameters)
+                        name->text = w->p->extents[i].variable->name;
+        }
 }
 
 static void put_null_check(struct c_writer *w)
@@ -384,8 +404,11 @@ void c_run_check_arguments(struct c_writer *w)
 {
         if (w->options->unchecked)
                 return;
+        struct c_name *names = arena_array(w->arena, (size_t)w->p->extent_count, sizeof *names);
         c_run_check_extents(w);
+        name_extents(w, names, true);
         put_null_check(w);
+        name_extents(w, names, false);
         put_alignment_check(w);
 }
 

@@ -87,46 +87,89 @@ struct value *compose_stack(struct compose *c, struct value *const *items, int c
 
 /* ---- parts and pads ---- */
 
-/* Slices a dimension whose extent a run gives: from a known start, in steps of 1, up to its end or
- * to so many elements before it, or the last elements. Returns false where it is another slice. */
-static bool slice_open(struct compose *c, dim_t extent, const struct compose_slice *s, int i,
-                       int64_t *start, dim_t *size)
+/* Returns the distance of a position from 0, or from the end if it is negative, as far as it lies in
+ * the dimension. */
+static dim_t distance(struct compose *c, dim_t extent, int64_t position)
 {
-        if ((dim_is_static(extent) && !s->by_term[i]) || s->steps[i] != 1)
+        const int64_t most = dim_bound(c->m, extent);
+        return dim_of(position < -most || position > most ? most
+                      : position < 0                      ? -position
+                                                          : position);
+}
+
+/* Returns where a position lies in a dimension: a term, or a number, which may count from the end.
+ * One outside the dimension is moved to its begin or end. */
+static dim_t place(struct compose *c, dim_t extent, const dim_t *term, int64_t number)
+{
+        return dim_binary(c->m, !term && number < 0 ? DIM_SUB : DIM_MIN, extent,
+                          term ? *term : distance(c, extent, number));
+}
+
+/* Places a slice where a run gives the dimension's extent, or where the slice begins or ends: one
+ * that goes forward, or all elements from the last one. Returns false where it is another slice. */
+static bool slice_open(struct compose *c, dim_t extent, const struct compose_slice *s, int i,
+                       dim_t *start, dim_t *size)
+{
+        const dim_t *since = s->start_by_term[i] ? &s->since[i] : NULL,
+                    *until = s->end_by_term[i] ? &s->until[i] : NULL;
+        const int64_t step = s->steps[i], most = dim_bound(c->m, extent);
+        if (dim_is_static(extent) && !since && !until)
                 return false;
-        int64_t least = dim_least(c->m, extent), most = dim_bound(c->m, extent);
-        int64_t from = s->starts[i], to = s->ends[i];
-        if (from < 0 || from > least)
-                return false;           /* Only a run knows where it begins. */
-        dim_t end = s->by_term[i] ? dim_binary(c->m, DIM_MIN, extent, s->until[i])
-                    : to >= most  ? extent
-                    : to >= 0     ? dim_binary(c->m, DIM_MIN, extent, dim_of(to))
-                                  : dim_binary(c->m, DIM_SUB, extent,
-                                               dim_of(to < -most ? most : -to));
-        *size = dim_binary(c->m, DIM_SUB, end, dim_of(from));
-        *start = from;
-        return !dim_equal(*size, DIM_NONE);
+        if (!since && !until && step == -1 && s->ends[i] < -most &&
+            (s->starts[i] == -1 || s->starts[i] >= most)) {
+                *start = dim_binary(c->m, DIM_SUB, extent, dim_of(1));
+                *size = extent;
+                return true;
+        }
+        if (step < 1 || step > NUMBER_MAX)
+                return false;
+        const dim_t end = place(c, extent, until, s->ends[i]);
+        int64_t more;
+        *start = place(c, extent, since, s->starts[i]);
+        if (dim_difference(c->m, end, *start, &more))
+                *size = dim_of(compose_max(more, 0));
+        else if (!since && s->starts[i] >= 0)
+                *size = dim_binary(c->m, DIM_SUB, end, distance(c, extent, s->starts[i]));
+        else if (!since && dim_equal(end, extent))      /* These are the last elements. */
+                *size = dim_binary(c->m, DIM_MIN, extent, distance(c, extent, s->starts[i]));
+        else
+                *size = dim_binary(c->m, DIM_SUB, end, *start);
+        *size = dim_binary(c->m, DIM_ADD, *size, dim_of(step - 1));
+        *size = dim_binary(c->m, DIM_DIV, *size, dim_of(step));
+        return !dim_equal(*size, DIM_NONE) && !dim_equal(*start, DIM_NONE);
+}
+
+bool compose_slice_is_placed(struct compose *c, const struct type *x, const struct compose_slice *s)
+{
+        for (int i = 0; i < s->count; i++) {
+                const dim_t extent = x->dims[s->axes[i]];
+                dim_t start, size;
+                const bool known = dim_is_static(extent) && !s->start_by_term[i] &&
+                                   !s->end_by_term[i];
+                if (!known && !slice_open(c, extent, s, i, &start, &size))
+                        return false;
+        }
+        return true;
 }
 
 struct value *compose_slice(struct compose *c, struct value *x, const struct compose_slice *s)
 {
-        int64_t starts[RANK_MAX], steps[RANK_MAX];
-        dim_t dims[RANK_MAX];
+        int64_t numbers[RANK_MAX], steps[RANK_MAX];
+        const int rank = value_rank(x);
+        dim_t starts[RANK_MAX], dims[RANK_MAX];
+        bool known = true;
 
-        for (int d = 0; d < value_rank(x); d++) {
-                starts[d] = 0;
+        for (int d = 0; d < rank; d++) {
+                starts[d] = dim_of(0);
                 steps[d] = 1;
                 dims[d] = x->type->dims[d];
         }
         for (int i = 0; i < s->count; i++) {
                 int d = s->axes[i];
-                if (slice_open(c, x->type->dims[d], s, i, &starts[d], &dims[d]))
+                if (slice_open(c, x->type->dims[d], s, i, &starts[d], &dims[d])) {
+                        known &= dim_is_static(starts[d]);
+                        steps[d] = dim_is(dims[d], 0) || dim_is(dims[d], 1) ? 1 : s->steps[i];
                         continue;
-                if (s->by_term[i]) {
-                        compose_unsupported(c, "a slice to a run's extent from %lld in steps of "
-                                               "%lld",
-                                            (long long)s->starts[i], (long long)s->steps[i]);
-                        return NULL;
                 }
                 int64_t extent = value_extent(x, d), step = s->steps[i], start = s->starts[i],
                         end = s->ends[i];
@@ -140,10 +183,21 @@ struct value *compose_slice(struct compose *c, struct value *x, const struct com
                 int64_t span = step > 0 ? end - start : start - end,
                         stride = step > 0 ? step : -step;
                 dims[d] = dim_of(span > 0 && extent > 0 ? divide_up(span, stride) : 0);
-                starts[d] = dim_extent(dims[d]) ? start : 0;
+                starts[d] = dim_of(dim_extent(dims[d]) ? start : 0);
                 steps[d] = dim_extent(dims[d]) > 1 ? step : 1;
         }
-        return build_slice(c->b, x, starts, steps, dims);
+        if (known) {
+                dims_extents(numbers, rank, starts);
+                return build_slice(c->b, x, numbers, steps, dims);
+        }
+        const struct type *vector = type_tensor(c->m, E_I64, 1, (const dim_t[]){ dim_of(rank) });
+        struct value *from = compose_extents(c, rank, starts),
+                     *by = constant_dense(c->m, vector, arena_copy(c->m->arena, steps,
+                                                                   (size_t)rank * sizeof *steps),
+                                          NULL);
+        return from && by ? value_build(c->b, OP_slice, (struct value *[]){ x, from, by }, 3, NULL,
+                                        compose_type(c, value_element(x), rank, dims))
+                          : NULL;
 }
 
 struct value *compose_reverse(struct compose *c, struct value *x, int axis)

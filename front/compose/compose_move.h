@@ -23,11 +23,15 @@ struct compose_slice {
                                                    * left out. */
         int64_t steps[RANK_MAX];        /* They are not 0; negative ones go backward, from starts to
                                          * ends. */
-        /* Where by_term[i], the end is the term until[i] over extents that a run gives. */
-        bool by_term[RANK_MAX];
-        dim_t until[RANK_MAX];
+        /* Where start_by_term[i], the slice begins at the term since[i] over extents that a run
+         * gives; where end_by_term[i], it ends at the term until[i]. */
+        bool start_by_term[RANK_MAX], end_by_term[RANK_MAX];
+        dim_t since[RANK_MAX], until[RANK_MAX];
 };
 struct value *compose_slice(struct compose *c, struct value *x, const struct compose_slice *s);
+/* Are all extents of that slice's result terms? Else only a run knows how far its steps reach. */
+bool compose_slice_is_placed(struct compose *c, const struct type *x,
+                             const struct compose_slice *s);
 /* Returns x from the last element along the axis to the first. */
 struct value *compose_reverse(struct compose *c, struct value *x, int axis);
 

@@ -268,14 +268,9 @@ static bool slice_static(struct onnx_import *im, struct onnx_node *n, const int6
                 taken[s->axes[i]] = true;
                 if (s->steps[i] == 0)
                         return onnx_invalid(im, n, "steps[%d] is 0", i);
-                /* Where only a run knows where it begins, or how far its steps reach, the run
-                 * counts the elements. */
-                dim_t extent = x->type->dims[s->axes[i]];
-                if (n->opset >= 10 && !dim_is_static(extent) &&
-                    (s->steps[i] != 1 || s->starts[i] < 0 ||
-                     s->starts[i] > dim_least(im->m, extent)))
-                        return slice_dynamic(im, n);
         }
+        if (n->opset >= 10 && !compose_slice_is_placed(im->c, x->type, s))
+                return slice_dynamic(im, n);    /* The run counts the elements. */
         return onnx_output(n, 0, compose_slice(im->c, x, s));
 }
 
@@ -305,19 +300,19 @@ static bool slice_attributes(struct onnx_import *im, struct onnx_node *n)
         return slice_static(im, n, all, &s);
 }
 
-/* Reads the ends of a slice where they are terms over extents that a run gives. Returns false where
- * they are values of another kind. */
-static bool ends_are_terms(struct onnx_import *im, struct onnx_node *n, struct compose_slice *s,
-                           int *count)
+/* Reads the starts or the ends of a slice where they are terms over extents that a run gives.
+ * Returns false where they are values of another kind. */
+static bool are_terms(struct onnx_import *im, const struct value *v, int64_t *numbers,
+                      bool *by_term, dim_t *terms, int *count)
 {
-        struct amount ends[AMOUNTS_MAX];
+        struct amount amounts[AMOUNTS_MAX];
 
-        if (!value_amounts(im->m, n->inputs[2], ends, count) || *count > RANK_MAX)
+        if (!value_amounts(im->m, v, amounts, count) || *count > RANK_MAX)
                 return false;
         for (int i = 0; i < *count; i++) {
-                s->ends[i] = ends[i].number;
-                s->by_term[i] = ends[i].term;
-                s->until[i] = ends[i].dim;
+                numbers[i] = amounts[i].number;
+                by_term[i] = amounts[i].term;
+                terms[i] = amounts[i].dim;
         }
         return true;
 }
@@ -326,7 +321,7 @@ bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
 {
         struct compose_slice s = { .count = 0 };
         int counts[4];
-        bool known[4], all = true;
+        bool known[4];
         int64_t axes[RANK_MAX], *lists[4] = { s.starts, s.ends, axes, s.steps };
 
         if (n->opset < 10)
@@ -334,11 +329,11 @@ bool onnx_import_slice(struct onnx_import *im, struct onnx_node *n)
         for (int i = 0; i < 4; i++) {
                 if (!onnx_operand_ints(im, n, 1 + i, lists[i], RANK_MAX, &counts[i], &known[i]))
                         return false;
-                all &= known[i];
         }
-        if (!known[1] && known[0] && known[2] && known[3])
-                all = ends_are_terms(im, n, &s, &counts[1]);
-        if (!all)
+        if (!known[2] || !known[3] ||
+            (!known[0] && !are_terms(im, n->inputs[1], s.starts, s.start_by_term, s.since,
+                                     &counts[0])) ||
+            (!known[1] && !are_terms(im, n->inputs[2], s.ends, s.end_by_term, s.until, &counts[1])))
                 return slice_dynamic(im, n);
         s.count = counts[0];
         for (int i = 1; i < 4; i++)
