@@ -87,8 +87,8 @@ struct value *compose_stack(struct compose *c, struct value *const *items, int c
 
 /* ---- parts and pads ---- */
 
-/* Returns the distance of a position from 0, or from the end if it is negative, as far as it lies in
- * the dimension. */
+/* Returns the distance of a position from 0, or from the end if it is negative, as far as it lies
+ * in the dimension. */
 static dim_t distance(struct compose *c, dim_t extent, int64_t position)
 {
         const int64_t most = dim_bound(c->m, extent);
