@@ -16,7 +16,7 @@ enum { QUERY, KEY, VALUE, DECAY, BETA, SCANS }; /* Steps read these sequences in
 struct linear {
         const struct compose_linear_attention *in;
         struct value *scanned[SCANS];   /* These are the sequences, or NULL. */
-        int64_t batch, steps;
+        dim_t batch, steps;
         int64_t depth, width;           /* They are the extents of a head's keys and values. */
         double scale;
 };
@@ -26,13 +26,13 @@ struct linear {
 static bool want_columns(struct compose *c, const struct linear *l, const char *what,
                          const struct value *x, int64_t columns, int64_t other)
 {
-        if (!x || (value_rank(x) == 3 && value_extent(x, 0) == l->batch &&
-                   value_extent(x, 1) == l->steps &&
-                   (value_extent(x, 2) == columns || value_extent(x, 2) == other)))
+        const dim_t *d = x ? x->type->dims : NULL;
+        if (!x || (value_rank(x) == 3 && dim_equal(d[0], l->batch) && dim_equal(d[1], l->steps) &&
+                   (dim_is(d[2], columns) || dim_is(d[2], other))))
                 return true;
-        return compose_invalid(c, "the %s are %s, want <%lld x %lld x %lld>", what,
-                               compose_text(c, x->type), (long long)l->batch, (long long)l->steps,
-                               (long long)columns);
+        return compose_invalid(c, "the %s are %s, want <%s x %s x %lld>", what,
+                               compose_text(c, x->type), dim_text(c->arena, c->m, l->batch),
+                               dim_text(c->arena, c->m, l->steps), (long long)columns);
 }
 
 static bool linear_new(struct compose *c, const struct compose_linear_attention *in,
@@ -45,8 +45,8 @@ static bool linear_new(struct compose *c, const struct compose_linear_attention 
                                        (long long)in->heads, (long long)in->groups);
         *l = (struct linear){ .in = in,
                               .scanned = { in->q, in->k, in->v, in->decay, in->beta },
-                              .batch = dim_extent(q[0]),
-                              .steps = dim_extent(q[1]),
+                              .batch = q[0],
+                              .steps = q[1],
                               .depth = dim_extent(q[2]) / in->heads,
                               .width = value_extent(in->v, 2) / in->groups };
         l->scale = in->scale != 0 ? in->scale : 1 / sqrt((double)l->depth);
@@ -64,7 +64,7 @@ static struct value *by_steps(struct compose *c, const struct linear *l, struct 
                               int64_t heads)
 {
         x = compose_reshape(c, x, 4,
-                            (const dim_t[]){ dim_of(l->batch), dim_of(l->steps), dim_of(heads),
+                            (const dim_t[]){ l->batch, l->steps, dim_of(heads),
                                              dim_of(value_extent(x, 2) / heads) });
         return compose_transpose(c, x, (const int64_t[]){ 1, 0, 2, 3 });
 }
@@ -123,8 +123,7 @@ bool compose_linear_attention(struct compose *c, const struct compose_linear_att
 
         if (!linear_new(c, in, &l))
                 return false;
-        const dim_t dims[4] = { dim_of(l.batch), dim_of(in->groups), dim_of(l.depth),
-                                dim_of(l.width) };
+        const dim_t dims[4] = { l.batch, dim_of(in->groups), dim_of(l.depth), dim_of(l.width) };
         const struct type *type = compose_type(c, E_F32, 4, dims);
         if (!type)
                 return false;
@@ -139,7 +138,7 @@ bool compose_linear_attention(struct compose *c, const struct compose_linear_att
                 if (l.scanned[i] && !(scans[scanned++] = by_steps(c, &l, l.scanned[i], heads)))
                         return false;
         }
-        const struct compose_loop_parts parts = { .steps = l.steps,
+        const struct compose_loop_parts parts = { .steps = dim_bound(c->m, l.steps),
                                                   .first = &first,
                                                   .carried = 1,
                                                   .scans = scans,
@@ -150,16 +149,16 @@ bool compose_linear_attention(struct compose *c, const struct compose_linear_att
         build_step(c, &l, &loop, yielded);
         if (!compose_loop_close(c, &loop, yielded))
                 return false;
-        *y = compose_transpose(c, &loop.op->results[1], (const int64_t[]){ 1, 0, 2, 3 });
-        *y = compose_reshape(
-                c, *y, 3, (const dim_t[]){ dims[0], dim_of(l.steps), dim_of(in->heads * l.width) });
+        *y = compose_transpose(c, loop.stacks[0], (const int64_t[]){ 1, 0, 2, 3 });
+        *y = compose_reshape(c, *y, 3,
+                             (const dim_t[]){ dims[0], l.steps, dim_of(in->heads * l.width) });
         *state = compose_cast(c, &loop.op->results[0], value_element(past ? past : in->q));
         if (in->added) {
                 struct value *all =
-                        compose_transpose(c, &loop.op->results[2], (const int64_t[]){ 1, 0, 2, 3 });
+                        compose_transpose(c, loop.stacks[1], (const int64_t[]){ 1, 0, 2, 3 });
                 *in->added = compose_reshape(
                         c, all, 3,
-                        (const dim_t[]){ dims[0], dim_of(l.steps), dim_of(in->groups * l.width) });
+                        (const dim_t[]){ dims[0], l.steps, dim_of(in->groups * l.width) });
         }
         return *y && *state && (!in->added || *in->added);
 }
@@ -202,12 +201,13 @@ bool compose_linear_attention_window(struct compose *c, const struct compose_lin
         struct value *slots[LINEAR_WINDOW_MAX], *parts[LINEAR_WINDOW_MAX + 1];
         const struct value *v[] = { in->q, in->k, in->v, in->decay, in->beta };
         struct compose_linear_attention all = *in, part;
-        const int64_t steps = value_extent(in->q, 1), singles = compose_min(window, steps);
+        const dim_t all_steps = in->q->type->dims[1];
         int count = 0;
 
         for (size_t i = 0; i < sizeof v / sizeof *v; i++)
-                if (v[i] && (value_rank(v[i]) != 3 || value_extent(v[i], 1) != steps))
-                        return compose_invalid(c, "operands of %lld steps are %s", (long long)steps,
+                if (v[i] && (value_rank(v[i]) != 3 || !dim_equal(v[i]->type->dims[1], all_steps)))
+                        return compose_invalid(c, "operands of %s steps are %s",
+                                               dim_text(c->arena, c->m, all_steps),
                                                compose_text(c, v[i]->type));
         if (window && all.past) {
                 if (value_rank(all.past) != 5 || value_extent(all.past, 0) != window)
@@ -217,9 +217,11 @@ bool compose_linear_attention_window(struct compose *c, const struct compose_lin
         }
         if (!queries_shared(c, &all))
                 return false;
-        if (!window || !steps)
-                return window ? compose_unsupported(c, "a window of no steps")
-                              : compose_linear_attention(c, &all, y, state);
+        if (!window)
+                return compose_linear_attention(c, &all, y, state);
+        const int64_t steps = dim_extent(all_steps), singles = compose_min(window, steps);
+        if (!steps)
+                return compose_unsupported(c, "a window of no steps");
         for (int64_t at = 0; at < steps; count++) {
                 const int64_t length = at < steps - singles ? steps - singles : 1;
                 if (!steps_part(c, &all, at, length, &part) ||

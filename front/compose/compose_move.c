@@ -101,6 +101,9 @@ static dim_t distance(struct compose *c, dim_t extent, int64_t position)
  * One outside the dimension is moved to its begin or end. */
 static dim_t place(struct compose *c, dim_t extent, const dim_t *term, int64_t number)
 {
+        int64_t least;
+        if (term && dim_exceeds(c->m, extent, *term, &least) && least >= 0)
+                return *term;
         return dim_binary(c->m, !term && number < 0 ? DIM_SUB : DIM_MIN, extent,
                           term ? *term : distance(c, extent, number));
 }

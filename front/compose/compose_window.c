@@ -183,20 +183,28 @@ struct value *compose_move_channels(struct compose *c, struct value *x, bool to_
 
 /* Returns the state after each of the last elements. */
 static struct value *causal_states(struct compose *c, struct value *whole, const struct type *kept,
-                                   int64_t length, int64_t window)
+                                   dim_t extent, int64_t window)
 {
-        struct value *slots[CAUSAL_WINDOW_MAX + 1];
-        const int64_t count = window ? window : 1;
+        struct value *slots[CAUSAL_WINDOW_MAX];
 
-        for (int64_t i = 0; i < count; i++) {
-                const int64_t first = length - count + i + 1;
-                slots[i] = first < 1 && window
-                                   ? constant_number(c->m, kept, 0)
-                                   : compose_part(c, whole, 2, first, type_extent(kept, 2));
+        if (!window) {
+                const struct compose_slice last = { .count = 1,
+                                                    .axes = { 2 },
+                                                    .start_by_term = { true },
+                                                    .since = { extent },
+                                                    .ends = { INT64_MAX },
+                                                    .steps = { 1 } };
+                return compose_slice(c, whole, &last);
+        }
+        const int64_t length = dim_extent(extent);
+        for (int64_t i = 0; i < window; i++) {
+                const int64_t first = length - window + i + 1;
+                slots[i] = first < 1 ? constant_number(c->m, kept, 0)
+                                     : compose_part(c, whole, 2, first, type_extent(kept, 2));
                 if (!slots[i])
                         return NULL;
         }
-        return window ? compose_stack(c, slots, (int)count, 0) : slots[0];
+        return compose_stack(c, slots, (int)window, 0);
 }
 
 struct value *compose_causal_conv(struct compose *c, const struct compose_causal *in,
@@ -215,9 +223,9 @@ struct value *compose_causal_conv(struct compose *c, const struct compose_causal
                 compose_unsupported(c, "a kernel of %lld", (long long)kernel);
                 return NULL;
         }
-        const int64_t held = (kernel - 1) * in->dilation, length = dim_extent(d[2]);
+        const int64_t held = (kernel - 1) * in->dilation;
         const dim_t kept[3] = { d[0], d[1], dim_of(held) };
-        const dim_t whole[3] = { d[0], d[1], dim_of(length + held) };
+        const dim_t whole[3] = { d[0], d[1], dim_binary(c->m, DIM_ADD, d[2], kept[2]) };
         const struct type *t = compose_type(c, value_element(x), 3, kept);
         if (!t || !compose_type(c, value_element(x), 3, whole))
                 return NULL;
@@ -237,7 +245,7 @@ struct value *compose_causal_conv(struct compose *c, const struct compose_causal
                                                .kernel = { kernel },
                                                .strides = { 1 },
                                                .dilations = { in->dilation },
-                                               .out = { dim_of(length) } };
+                                               .out = { d[2] } };
         struct value *y = compose_convolve(c, x, w, &window, dim_extent(d[1]), E_COMPUTE);
         y = compose_with_bias(c, y, in->bias);
         if (y && in->swish) {
@@ -245,7 +253,7 @@ struct value *compose_causal_conv(struct compose *c, const struct compose_causal
                 wide = mul(c, wide, compose_unary(c, OP_sigmoid, wide));
                 y = compose_cast(c, wide, value_element(y));
         }
-        *state = y ? causal_states(c, x, t, length, in->window) : NULL;
+        *state = y ? causal_states(c, x, t, d[2], in->window) : NULL;
         return *state ? y : NULL;
 }
 

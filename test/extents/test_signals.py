@@ -82,3 +82,41 @@ def test_sequences_from_their_ends(batch, tmp_path):
     for n, t in (2, 5), (1, 1), (4, 9):
         runs.append((dict(N=n, T=t), {"x": signal(t, *((n, t, 3) if batch == 0 else (t, n, 3))), "lengths": np.random.default_rng(n).integers(1, t + 1, n)}))
     compare(path, tmp_path, dict(N="1..4", T="1..9"), runs)
+
+
+def recurrent_state(path, with_past, kernel=4, heads=2, depth=5, width=3):
+    """a convolution that sees the steps before, then linear attention, of sequences of T steps; both hand out their states"""
+    channels = heads * (2 * depth + width)
+    nodes = [helper.make_node("CausalConvWithState", ["x", "w", "", "past_x" if with_past else ""], ["h", "present_x"], activation="silu"),
+             helper.make_node("Transpose", ["h"], ["t"], perm=[0, 2, 1]), helper.make_node("Split", ["t", "parts"], ["q", "k", "v"], axis=2),
+             helper.make_node("LinearAttention", ["q", "k", "v", "past_s" if with_past else "", "decay", "beta"], ["y", "present_s"], q_num_heads=heads, kv_num_heads=heads,
+                              update_rule="gated_delta")]
+    inputs = [("x", ["N", channels, "T"]), ("decay", ["N", "T", heads]), ("beta", ["N", "T", heads])]
+    if with_past:
+        inputs += [("past_x", ["N", channels, kernel - 1]), ("past_s", ["N", heads, depth, width])]
+    rng = np.random.default_rng(0)
+    constants = {"w": rng.random((channels, 1, kernel), np.float32) - .5, "parts": np.array([heads * depth, heads * depth, heads * width])}
+    graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info(n, F32, s) for n, s in inputs],
+                              [helper.make_tensor_value_info(n, F32, None) for n in ("y", "present_x", "present_s")],
+                              [numpy_helper.from_array(np.asarray(c), n) for n, c in constants.items()])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 27)], ir_version=12), path)
+    return path, inputs
+
+
+@pytest.mark.parametrize("target", ["generic", "x86-64-v3"])
+def test_linear_attention(target, tmp_path):
+    """a sequence at once is what its parts are one after the other, each with the states of the one before; and what the code for its length gives"""
+    path, inputs = recurrent_state(tmp_path / "m.onnx", True)
+    program = compiled(path, tmp_path / "any", "--dim=N=1..3", "--dim=T=1..20", f"--target={target}", flags=SANITIZED)
+    for n, parts in (2, (11,)), (1, (20,)), (3, (1, 7, 2)):
+        length = sum(parts)
+        feeds = {name: signal(length + i, *(dict(N=n, T=length).get(d, d) for d in shape)) for i, (name, shape) in enumerate(inputs)}
+        one = dnncc.run_host(compiled(path, tmp_path / f"{length}", f"--dim=N={n}", f"--dim=T={length}", f"--target={target}"), list(feeds.values()))
+        rows, states, at = [], [feeds["past_x"], feeds["past_s"]], 0
+        for steps in parts:
+            part = [feeds["x"][:, :, at:at + steps], feeds["decay"][:, at:at + steps], feeds["beta"][:, at:at + steps]]
+            y, *states = dnncc.run_host(program, [np.ascontiguousarray(a) for a in part] + states)
+            rows.append(y)
+            at += steps
+        for got, want in zip([np.concatenate(rows, 1), *states], one):
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6)
