@@ -27,7 +27,8 @@ static struct value *flattened(struct compose *c, struct value *v)
  * for what lies outside the image, so of a region that is larger only the samples from..to of each
  * bin count, which are at most 2 (extent + 4): their distance is above 0.5. */
 struct samples {
-        int64_t extent, bins, block;
+        dim_t extent;
+        int64_t bins, block;
         struct value *first, *bin;      /* These <regions> are where the region begins, and the size
                                          * of a bin. */
         struct value *count;            /* These <regions> are the samples of each bin; NULL stands
@@ -54,10 +55,10 @@ static struct value *between(struct compose *c, struct value *x, struct value *l
 
 /* Returns the number of the last sample at or before `limit`, of bins that begin at base with
  * samples `step` apart. */
-static struct value *sample_before(struct compose *c, double limit, struct value *base,
+static struct value *sample_before(struct compose *c, struct value *limit, struct value *base,
                                    struct value *step)
 {
-        return whole_down(c, plus(c, divide(c, compose_from(c, OP_sub, limit, base), step), -0.5));
+        return whole_down(c, plus(c, divide(c, sub(c, limit, base), step), -0.5));
 }
 
 /* Sets s->count, from, to and blocks, where the size of a region says how many samples it has. */
@@ -76,13 +77,14 @@ static bool count_samples(struct compose *c, struct samples *s)
         base = add(c, base, compose_spread(c, s->first, t, regions));
         struct value *zero = constant_number(c->m, t, 0), *few = compose_with(c, OP_le, count, 1),
                      *step = divide(c, bin, count);
+        struct value *before = build_scalar(c->b, t->element, -1),
+                     *behind = compose_extent_less(c, t->element, s->extent, 0);
         s->from = compose_select(
                 c, few, zero,
-                between(c, plus(c, sample_before(c, -1, base, step), -1), zero, count));
-        s->to = compose_select(c, few, count,
-                               between(c,
-                                       plus(c, sample_before(c, (double)s->extent, base, step), 2),
-                                       zero, count));
+                between(c, plus(c, sample_before(c, before, base, step), -1), zero, count));
+        s->to = compose_select(
+                c, few, count,
+                between(c, plus(c, sample_before(c, behind, base, step), 2), zero, count));
         struct value *most =
                 compose_reduce(c, REDUCE_max, sub(c, s->to, s->from), along, 2, E_COMPUTE);
         s->blocks = compose_cast(c, whole_up(c, compose_with(c, OP_div, most, (double)s->block)),
@@ -107,14 +109,15 @@ static void points_read(struct compose *c, const struct samples *s, struct value
                 number = add(c, number, start);
         }
         struct value *part = plus(c, number, 0.5),
-                     *last = build_scalar(c->b, to->element, (double)s->extent - 1);
+                     *extent = compose_extent_less(c, to->element, s->extent, 0),
+                     *last = compose_extent_less(c, to->element, s->extent, 1);
         struct value *at = mul(c, build_iota(c->b, to, 1), bin);
         at = add(c, compose_spread(c, s->first, to, onto), at);
         part = mul(c, part, bin);
         at = add(c, at,
                  s->count ? divide(c, part, compose_spread(c, s->count, to, onto))
                           : compose_with(c, OP_div, part, (double)s->block));
-        struct value *right = compose_with(c, OP_le, at, (double)s->extent);
+        struct value *right = compose_binary(c, OP_le, at, extent);
         struct value *inside = compose_binary(c, OP_and, compose_with(c, OP_ge, at, -1), right);
         p->counts = s->count ? compose_binary(c, OP_lt, number, compose_spread(c, s->to, to, bins))
                              : NULL;
@@ -148,11 +151,13 @@ static struct value *corner(struct compose *c, struct value *pixels, struct valu
                                 dim_of(value_extent(j, 1)) };
         const struct type *at = type_tensor(c->m, E_I64, 3, dims),
                           *shares = type_tensor(c->m, value_element(v), 3, dims);
-        struct value *index =
-                compose_spread(c, times(c, image, (double)dim_extent(extents[0])), at, regions);
+        struct value *height = compose_extent(c, extents[0]),
+                     *width = compose_extent(c, extents[1]);
+        struct value *index = compose_spread(c, mul(c, compose_cast(c, image, E_I64), height), at,
+                                             regions);
         index = add(c, index, compose_spread(c, i, at, rows));
         struct value *right = compose_spread(c, j, at, columns);
-        index = add(c, times(c, index, (double)dim_extent(extents[1])), right);
+        index = add(c, mul(c, index, width), right);
         struct value *other = compose_spread(c, w, shares, columns);
         struct value *weight = mul(c, compose_spread(c, v, shares, rows), other);
         struct value *found = index ? build_gather(c->b, pixels, index, 0) : NULL;
@@ -172,14 +177,14 @@ static bool roi_samples(struct compose *c, const struct compose_roi_align *r, in
         }
         struct value *size = sub(c, side[1], side[0]);
         size = r->unshifted ? compose_with(c, OP_max, size, 1) : size;
-        *s = (struct samples){ .extent = value_extent(r->x, 2 + d),
+        *s = (struct samples){ .extent = r->x->type->dims[2 + d],
                                .bins = r->bins[d],
                                .block = r->samples,
                                .first = side[0] };
         s->bin = compose_with(c, OP_div, size, (double)s->bins);
         if (r->samples)
                 return s->bin != NULL;
-        s->block = (s->extent + s->bins - 1) / s->bins;
+        s->block = divide_up(dim_bound(c->m, s->extent), s->bins);
         return count_samples(c, s);
 }
 
@@ -204,11 +209,11 @@ static struct value *block_of_samples(struct compose *c, const struct compose_ro
         for (int d = 0; d < 2; d++)
                 points_read(c, &s[d], turn[d], &points[d]);
         struct value *pixels = compose_transpose(c, r->x, (const int64_t[]){ 0, 2, 3, 1 });
+        if (!pixels)
+                return NULL;
         pixels = compose_reshape(
                 c, pixels, 2,
-                (const dim_t[]){ dim_of(value_extent(r->x, 0) * dim_extent(extents[0]) *
-                                        dim_extent(extents[1])),
-                                 channels });
+                (const dim_t[]){ type_product(c->m, pixels->type, 0, 3), channels });
         for (int k = 0; k < 4; k++) {
                 struct value *term = corner(c, pixels, r->images, extents, points, k / 2, k % 2);
                 y = y ? compose_binary(c, r->largest ? OP_max : OP_add, y, term) : term;

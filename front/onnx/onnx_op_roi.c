@@ -23,7 +23,7 @@ static bool roi_read(struct onnx_import *im, struct onnx_node *n, struct compose
                 return false;
         if (value_extent(r->regions, 1) != 4 ||
             !dim_equal(n->inputs[2]->type->dims[0], r->regions->type->dims[0]) ||
-            !value_extent(r->x, 2) || !value_extent(r->x, 3))
+            dim_is(r->x->type->dims[2], 0) || dim_is(r->x->type->dims[3], 0))
                 return onnx_invalid(im, n, "regions are %s of images %s",
                                     compose_text(im->c, r->regions->type),
                                     compose_text(im->c, r->x->type));

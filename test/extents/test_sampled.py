@@ -98,3 +98,23 @@ def test_lp_normalization(attributes, tmp_path):
     inputs = {"x": ("N", 6, "H")}
     path = model(tmp_path / "m.onnx", "LpNormalization", inputs, **attributes)
     compare(path, tmp_path, inputs, [dict(N=2, H=5), dict(N=1, H=1), dict(N=12, H=12)])
+
+
+@pytest.mark.parametrize("attributes", [{"sampling_ratio": 2}, {"sampling_ratio": 0}, {"sampling_ratio": 3, "mode": "max"},
+                                        {"coordinate_transformation_mode": "output_half_pixel", "spatial_scale": .5}], ids=str)
+def test_regions(attributes, tmp_path):
+    """as many regions as a run gives, of as many images, of as many pixels"""
+    inputs = {"x": (F32, ["N", 3, "H", "W"]), "regions": (F32, ["R", 4]), "images": (TensorProto.INT64, ["R"])}
+    graph = helper.make_graph([helper.make_node("RoiAlign", [*inputs], ["y"], output_height=3, output_width=2, **attributes)], "g",
+                              [helper.make_tensor_value_info(n, *t) for n, t in inputs.items()], [helper.make_tensor_value_info("y", F32, None)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 16)], ir_version=8), tmp_path / "m.onnx")
+    program = compiled(tmp_path / "m.onnx", tmp_path / "any", "--dim=N=1..3", "--dim=R=0..5", "--dim=H=1..20", "--dim=W=1..20", flags=SANITIZED)
+    session = onnxruntime.InferenceSession(str(tmp_path / "m.onnx"), providers=["CPUExecutionProvider"])
+    for n, regions, h, w in (2, 4, 9, 12), (1, 1, 20, 20), (3, 5, 4, 1), (1, 3, 1, 20):
+        rng = np.random.default_rng(h)
+        corner = rng.random((regions, 2)) * (w, h)
+        feeds = {"x": rng.random((n, 3, h, w), np.float32), "images": rng.integers(0, n, regions),
+                 "regions": np.concatenate([corner, corner + rng.random((regions, 2)) * (w, h)], 1).astype(np.float32)}
+        feeds = {name: feeds[name] for name in inputs}
+        got, want = dnncc.run_host(program, list(feeds.values()))[0], session.run(None, feeds)[0]
+        np.testing.assert_allclose(got, want, rtol=1e-4, atol=1e-5, err_msg=str((n, regions, h, w)))
