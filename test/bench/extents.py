@@ -3,7 +3,8 @@
 
 MODEL is a file, or made up here: layer (Relu of a MatMul, [N x 288] by [288 x 768]), attention ([1 x N x 768], 12 heads, with its four
 projections), batch ([N x 50 x 192], 3 heads), lstm (N steps of one sequence, 256 inputs and 256 hidden units), sequences (32 steps of N sequences), signal
-([1 x 40 x N], three convolutions and a pool), image ([1 x 3 x 64 x N], five convolutions and a pool);
+([1 x 40 x N], three convolutions and a pool), image ([1 x 3 x 64 x N], five convolutions and a pool), decoder ([1 x 3 x 64 x N], four convolutions, and a
+resize to the extents of what is added);
 images:FILE is a model of one image, of which there are N then. Both programs run in turn, at inputs of zeros: microseconds, the least of the rounds' medians, and their ratio; at the end the geometric mean, and how long the C of the last two takes to compile."""
 import math
 import pathlib
@@ -90,6 +91,16 @@ def image(path):
     return g.save(path, [1, 3, 64, "N"], g.node("Conv", h, g.weights(48, 64, 3, 3), g.weights(48), pads=[1] * 4, strides=[2, 2]))
 
 
+def decoder(path):
+    """what is smaller is resized to what the encoder had before, whose extents are any"""
+    g = Graph()
+    skip = g.node("Relu", g.node("Conv", "x", g.weights(32, 3, 3, 3), g.weights(32), pads=[1] * 4, strides=[2, 2]))
+    h = g.node("Relu", g.node("Conv", skip, g.weights(64, 32, 3, 3), g.weights(64), pads=[1] * 4, strides=[2, 2]))
+    h = g.node("Relu", g.node("Conv", h, g.weights(32, 64, 3, 3), g.weights(32), pads=[1] * 4))
+    up = g.node("Resize", h, "", "", g.node("Shape", skip), mode="linear", coordinate_transformation_mode="half_pixel")
+    return g.save(path, [1, 3, 64, "N"], g.node("Conv", g.node("Add", up, skip), g.weights(16, 32, 3, 3), g.weights(16), pads=[1] * 4))
+
+
 def images(model, path):
     """the model with N in front of each input's shape, and of what a Reshape says"""
     model = onnx.load(model)
@@ -110,7 +121,7 @@ def images(model, path):
     return path
 
 
-MADE = {f.__name__: f for f in (layer, attention, batch, lstm, sequences, signal, image)}
+MADE = {f.__name__: f for f in (layer, attention, batch, lstm, sequences, signal, image, decoder)}
 
 
 def program(model, folder, *options):
