@@ -128,7 +128,7 @@ static bool varint_fits(ProtobufCType type, uint64_t value)
 static int wire_of(ProtobufCType type)
 {
         switch (type) {
-        case PROTOBUF_C_TYPE_FLOAT: return WIRE_FIXED32;
+        case PROTOBUF_C_TYPE_FLOAT: case PROTOBUF_C_TYPE_FIXED32: return WIRE_FIXED32;
         case PROTOBUF_C_TYPE_DOUBLE: return WIRE_FIXED64;
         case PROTOBUF_C_TYPE_BYTES:
         case PROTOBUF_C_TYPE_STRING:
@@ -140,7 +140,7 @@ static int wire_of(ProtobufCType type)
 static uint64_t stored_bytes(ProtobufCType type)
 {
         return type == PROTOBUF_C_TYPE_INT32 || type == PROTOBUF_C_TYPE_ENUM ||
-                               type == PROTOBUF_C_TYPE_FLOAT
+                               wire_of(type) == WIRE_FIXED32
                        ? 4
                        : 8;
 }

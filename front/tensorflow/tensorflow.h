@@ -225,6 +225,8 @@ struct value *tf_constant(struct tf_import *im, const Tf__Tensor *t, const char 
 
 /* Returns the tensor of this key, which has this name, or NULL after an error. */
 struct value *tf_bundle_tensor(struct tf_import *im, bytes_t key, const char *name);
+/* Finishes the digest of the files that were read. Returns false where there are none. */
+bool tf_bundle_digest(struct tf_import *im, char hex[65]);
 /* The module keeps what was read (`keep`), or it is freed. */
 void tf_bundle_close(struct tf_import *im, bool keep);
 

@@ -5,18 +5,22 @@
  *      footer, the last 48 bytes    handles of two blocks, zeros, the magic number
  *      handle                       offset and size of a block, as varints
  *      block                        entries, offsets of some of them (u32), their count (u32);
- *                                   then a byte that says how it is compressed, and a checksum
+ *                                   then a byte that says how it is compressed, and a checksum of
+ *                                   all that
  *      entry                        bytes shared with the key before, further bytes of the key,
  *                                   bytes of the value (varints), those bytes
  *
- * An entry of the index block has the handle of a block of tensors. The names of files are said
+ * An entry of the index block has the handle of a block of tensors. Checksums are CRC-32C, rotated,
+ * and a number added. The names of files are said
  * here, not by the model; no part of a path may be a link. */
 #include "front/tensorflow/tensorflow.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crc32c.h"
 #include "base/file.h"
+#include "base/sha256.h"
 #include "base/store.h"
 #include "base/text.h"
 
@@ -30,6 +34,7 @@ struct tf_bundle {
         struct shard *shards;           /* NULL bytes: it was not read. */
         int shard_count;
         int64_t taken;                  /* Values of entries have so many bytes. */
+        struct sha256 digest;           /* It is of all files that were read. */
 };
 
 struct span { const unsigned char *at, *end; };
@@ -51,6 +56,7 @@ static bool read_beneath(struct tf_import *im, const char *name, unsigned char *
         if (!file_read_beneath(folder, name, im->context->limits.file_bytes, bytes, length,
                                im->diag))
                 return false;
+        sha256_update(&im->bundle->digest, *bytes, *length);
         const bool here = !strcmp(folder, ".");
         if (im->dependency)
                 im->dependency(im->dependency_context,
@@ -78,6 +84,13 @@ static uint32_t word_of(const unsigned char *at)
         return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
+/* Returns the checksum as the files have it. */
+static uint32_t checksum(const void *data, size_t bytes)
+{
+        const uint32_t crc = crc32c(data, bytes);
+        return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
+
 /* Finds the entries of the block that a handle names. */
 static bool find_block(struct tf_import *im, struct span *handle, struct span *block)
 {
@@ -89,6 +102,8 @@ static bool find_block(struct tf_import *im, struct span *handle, struct span *b
             t->length - offset - size < TRAILER || size < sizeof(uint32_t))
                 return damaged(im, "a block lies outside of it");
         const unsigned char *at = t->index + offset;
+        if (checksum(at, (size_t)size + 1) != word_of(at + size + 1))
+                return damaged(im, "a block has another checksum");
         if (at[size]) {
                 diag_error(im->diag, EXIT_UNSUPPORTED,
                            "variables/variables.index is compressed, which is not supported");
@@ -176,10 +191,8 @@ static bool read_table(struct tf_import *im)
         struct span blocks, entries;
         struct entry *outer = ARENA_NEW(im->arena, struct entry),
                      *inner = ARENA_NEW(im->arena, struct entry);
-        uint64_t skipped;
-        if (!number_of(&footer, &skipped) || !number_of(&footer, &skipped))
-                return damaged(im, "a handle is cut off");
-        if (!find_block(im, &footer, &blocks))
+        /* The first block is about the table, and has nothing to say here. */
+        if (!find_block(im, &footer, &blocks) || !find_block(im, &footer, &blocks))
                 return false;
         while (blocks.at < blocks.end) {
                 if (!next_entry(im, &blocks, outer) || !find_block(im, &outer->value, &entries))
@@ -197,6 +210,7 @@ static bool open_bundle(struct tf_import *im)
         struct tf_bundle *t = ARENA_NEW(im->arena, struct tf_bundle);
         im->bundle = t;
         t->entries = map_new(im->arena);
+        sha256_init(&t->digest);
         return read_beneath(im, "variables/variables.index", &t->index, &t->length) &&
                read_table(im);
 }
@@ -252,6 +266,11 @@ struct value *tf_bundle_tensor(struct tf_import *im, bytes_t key, const char *na
                 return NULL;
         }
         const void *data = s->bytes + p->offset;
+        if (checksum(data, (size_t)bytes) != p->crc32c) {
+                tf_invalid(im, "variable '%s' has another checksum than its bytes, which are "
+                               "damaged", tf_safe(im, key));
+                return NULL;
+        }
         if (bytes < CONSTANT_LARGE || (uintptr_t)data % (uintptr_t)element_info[e].bytes) {
                 void *copy = constant_room(im->m, (size_t)bytes + 1);
                 memcpy(copy, data, (size_t)bytes);
@@ -261,6 +280,14 @@ struct value *tf_bundle_tensor(struct tf_import *im, bytes_t key, const char *na
                               wire_numbers(im->m, data, (size_t)bytes,
                                            (size_t)element_info[e].bytes),
                               name);
+}
+
+bool tf_bundle_digest(struct tf_import *im, char hex[65])
+{
+        if (!im->bundle)
+                return false;
+        sha256_hex(&im->bundle->digest, hex);
+        return true;
 }
 
 void tf_bundle_close(struct tf_import *im, bool keep)

@@ -354,7 +354,10 @@ static bool import_file(struct tf_import *im)
         if (!ok)
                 return false;
         module_settle_constants(im->m); /* Weights in another order have the names of the first. */
-        import_source(im->m, im->bytes, im->length, NULL, 0, im->options);
+        char files[65] = "";
+        const bool has_files = tf_bundle_digest(im, files);
+        import_source(im->m, im->bytes, im->length,
+                      has_files ? (const unsigned char *)files : NULL, strlen(files), im->options);
         return true;
 }
 

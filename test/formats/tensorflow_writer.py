@@ -121,3 +121,51 @@ def saved_model(graph, signatures, restore=None):
     defs = b"".join(chunk(5, chunk(1, k.encode()) + chunk(2, ports(1, i) + ports(2, o) + chunk(3, b"tensorflow/serving/predict"))) for k, (i, o) in signatures.items())
     saver = chunk(3, chunk(1, b"file:0") + chunk(3, restore.encode())) if restore else b""
     return number(1, 1) + chunk(2, chunk(1, chunk(4, b"serve") + chunk(5, b"2.0")) + chunk(2, graph.bytes()) + saver + defs)
+
+
+# ---- files of variables ----
+
+def crc32c(data):
+    crc = 0xffffffff
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = crc >> 1 ^ (0x82f63b78 if crc & 1 else 0)
+    return crc ^ 0xffffffff
+
+
+def checksum(data):
+    crc = crc32c(data)
+    return struct.pack("<I", ((crc >> 15 | crc << 17) + 0xa282ead8) & 0xffffffff)
+
+
+def block(entries):
+    """entries of a table of LevelDB, (key, value) each"""
+    content, before = b"", b""
+    for key, value in entries:
+        shared = next((i for i, (a, b) in enumerate(zip(key, before)) if a != b), min(len(key), len(before)))
+        content += varint(shared) + varint(len(key) - shared) + varint(len(value)) + key[shared:] + value
+        before = key
+    content += struct.pack("<II", 0, 1) + b"\0"
+    return content + checksum(content)
+
+
+def bundle(tensors, per_block=2):
+    """variables.index and variables.data-00000-of-00001 of arrays by name"""
+    data, entries = b"", [(b"", number(1, 1) + chunk(3, number(1, 1)))]
+    for name in sorted(tensors):
+        array = np.asarray(tensors[name])
+        content = array.tobytes()
+        value = number(1, TYPES[array.dtype]) + chunk(2, shape(array.shape)) + (number(4, len(data)) if data else b"") + number(5, len(content))
+        entries.append((name.encode(), value + varint(6 << 3 | 5) + checksum(content)))
+        data += content
+    index, handles = b"", []
+    for i in range(0, len(entries), per_block):
+        part = block(entries[i:i + per_block])
+        handles.append((entries[min(i + per_block, len(entries)) - 1][0], varint(len(index)) + varint(len(part) - 5)))
+        index += part
+    footer = b""
+    for part in block([]), block(handles):
+        footer += varint(len(index)) + varint(len(part) - 5)
+        index += part
+    return index + footer.ljust(40, b"\0") + bytes.fromhex("57fb808b247547db"), data

@@ -315,15 +315,94 @@ def test_invalid(tmp_path):
     refused(tmp_path, f.bytes(), dnncc.INVALID, "nested calls of functions")
 
 
+def variables(folder, seed=1):
+    """a SavedModel of three variables"""
+    (folder / "variables").mkdir(parents=True, exist_ok=True)
+    rng, g = np.random.default_rng(seed), Graph()
+    tensors = {name: draw(rng, extents) for name, extents in (("dense/bias", (4,)), ("dense/kernel", (3, 4)), ("scale", ()))}
+    x = g.input((2, 3), name="x")
+    values = {}
+    for name, array in tensors.items():
+        handle = g.add("VarHandleOp", name=name, dtype=F, shape=Shape(array.shape), shared_name=name)
+        values[name] = g.add("ReadVariableOp", [handle], dtype=F)
+    h = g.add("BiasAdd", [g.add("MatMul", [x, values["dense/kernel"]], T=F), values["dense/bias"]], T=F)
+    g.add("Mul", [h, values["scale"]], name="y", T=F)
+    (folder / "saved_model.pb").write_bytes(w.saved_model(g, {"serve": ({"x": "x:0"}, {"y": "y:0"})}))
+    index, data = w.bundle(tensors)
+    (folder / "variables" / "variables.index").write_bytes(index)
+    (folder / "variables" / "variables.data-00000-of-00001").write_bytes(data)
+    return tensors
+
+
+def test_files_of_variables(tmp_path):
+    tensors = variables(tmp_path / "m")
+    x = draw(np.random.default_rng(2), (2, 3))
+    close([(x @ tensors["dense/kernel"] + tensors["dense/bias"]) * tensors["scale"]], computed(tmp_path / "m", [x], tmp_path))
+
+
+def source_of(folder):
+    done = dnncc.run([dnncc.DNNCC, folder, "--emit=ir", "-o", "-"])
+    assert done.returncode == 0, done.stderr
+    return re.search(r'source "(\w+)"', done.stdout)[1]
+
+
+def test_the_source_is_the_variables_too(tmp_path):
+    """what was calibrated, or tuned, of other variables is of another source"""
+    variables(tmp_path / "m")
+    before = source_of(tmp_path / "m")
+    variables(tmp_path / "m")
+    assert source_of(tmp_path / "m") == before
+    variables(tmp_path / "m", seed=2)
+    assert source_of(tmp_path / "m") != before
+
+
+def test_damaged_variables(tmp_path, some):
+    """whichever bit of their files is another one, their checksums say it; cut off, they are no such files"""
+    variables(tmp_path / "m")
+    for name in "variables.index", "variables.data-00000-of-00001":
+        path = tmp_path / "m" / "variables" / name
+        content = path.read_bytes()
+        footer = len(content) - 48 if name.endswith("index") else len(content)
+        for at in some(range(len(content)), 5):
+            if at < footer:
+                path.write_bytes(content[:at] + bytes([content[at] ^ 1 << at % 8]) + content[at + 1:])
+                done = dnncc.run([dnncc.DNNCC, tmp_path / "m", "--emit=ir", "-o", tmp_path / "m.dnn"])
+                assert done.returncode in (dnncc.INVALID, dnncc.UNSUPPORTED) and "error: " in done.stderr, (name, at, done.stderr)
+            path.write_bytes(content[:at])
+            done = dnncc.run([dnncc.DNNCC, tmp_path / "m", "--emit=ir", "-o", tmp_path / "m.dnn"])
+            assert done.returncode == dnncc.INVALID and "error: " in done.stderr, (name, at, done.stderr)
+        path.write_bytes(content)
+    assert not (tmp_path / "m.dnn").exists()
+    assert dnncc.run([dnncc.DNNCC, tmp_path / "m", "--emit=ir", "-o", tmp_path / "m.dnn"]).returncode == 0
+
+
 @pytest.mark.slow
-def test_truncated(tmp_path):
-    """at each byte: an error, and nothing else"""
-    g, _, _ = network(np.random.default_rng(1))
+def test_truncated(tmp_path, some):
+    """At each byte an error, but where a whole field ends: what is left is a message, of fewer nodes. A network of these has other outputs than the whole
+    one, or is refused for an operand that is not there."""
     for content in (branching().bytes(), w.saved_model(calling(), {"serve": ({"x": "x:0"}, {"y": "y:0"})})):
-        for length in range(0, len(content), 3):
+        ends, at = set(), 0
+        while at < len(content):        # fields of the outermost message: a tag, a length, so many bytes
+            tag, at = taken(content, at)
+            length, at = taken(content, at)
+            at += length if tag & 7 == 2 else 0
+            ends.add(at)
+        for length in some(range(1, len(content)), 3):
             (tmp_path / "m.pb").write_bytes(content[:length])
             done = dnncc.run([dnncc.DNNCC, tmp_path / "m.pb", "--format=tensorflow", "--emit=ir", "-o", tmp_path / "m.dnn"])
-            assert done.returncode in (dnncc.OK, dnncc.INVALID, dnncc.UNSUPPORTED), (length, done.stderr)
+            allowed = (dnncc.OK, dnncc.INVALID, dnncc.UNSUPPORTED) if length in ends else (dnncc.INVALID,)
+            assert done.returncode in allowed and bool(done.stderr) == (done.returncode != dnncc.OK), (length, done.returncode, done.stderr)
+
+
+def taken(content, at):
+    """a varint, and what is behind it"""
+    number = shift = 0
+    while True:
+        number |= (content[at] & 127) << shift
+        shift += 7
+        at += 1
+        if content[at - 1] < 128:
+            return number, at
 
 
 def test_signatures(tmp_path):

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/crc32c.h"
 #include "base/diag.h"
 #include "base/memory.h"
 #include "base/sha256.h"
@@ -486,6 +487,20 @@ static void check_digest(const char *bytes, size_t length, size_t step, const ch
         }
 }
 
+static void test_crc32c(void **state)
+{
+        (void)state;
+        unsigned char bytes[32] = { 0 };
+        assert_int_equal(crc32c("123456789", 9), 0xe3069283u);  /* RFC 3720's examples, and that */
+        assert_int_equal(crc32c(bytes, 32), 0x8a9136aau);
+        assert_int_equal(crc32c(bytes, 0), 0);
+        memset(bytes, 255, sizeof bytes);
+        assert_int_equal(crc32c(bytes, 32), 0x62a8ab43u);
+        for (int i = 0; i < 32; i++)
+                bytes[i] = (unsigned char)i;
+        assert_int_equal(crc32c(bytes, 32), 0x46dd794eu);
+}
+
 static void test_sha256(void **state)
 {
         (void)state;
@@ -536,7 +551,7 @@ int main(void)
                 cmocka_unit_test(test_identifiers), cmocka_unit_test(test_many_names),
                 cmocka_unit_test(test_safe),
                 cmocka_unit_test(test_suggest), cmocka_unit_test(test_remark), cmocka_unit_test(test_literal), cmocka_unit_test(test_growing_text),
-                cmocka_unit_test(test_map), cmocka_unit_test(test_numbers), cmocka_unit_test(test_sha256),
+                cmocka_unit_test(test_map), cmocka_unit_test(test_numbers), cmocka_unit_test(test_crc32c), cmocka_unit_test(test_sha256),
                 cmocka_unit_test(test_diag),
         };
         return cmocka_run_group_tests(tests, NULL, NULL);
