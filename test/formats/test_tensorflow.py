@@ -340,6 +340,21 @@ def test_files_of_variables(tmp_path):
     close([(x @ tensors["dense/kernel"] + tensors["dense/bias"]) * tensors["scale"]], computed(tmp_path / "m", [x], tmp_path))
 
 
+@pytest.mark.long
+def test_files_of_variables_of_tensorflow(tmp_path):
+    """TensorFlow reads what the tests write, and what it writes, checksums among it, is read here"""
+    tf = tensorflow()
+    tensors = variables(tmp_path / "m")
+    reader = tf.train.load_checkpoint(str(tmp_path / "m" / "variables" / "variables"))
+    assert all(np.array_equal(reader.get_tensor(name), array) for name, array in tensors.items())
+    rng, module = np.random.default_rng(3), tf.Module()
+    module.many = [tf.Variable(draw(rng, (2, 3))) for _ in range(40)]
+    module.add = tf.function(lambda x: tf.math.add_n([x, *module.many]), input_signature=[tf.TensorSpec((2, 3), tf.float32, name="x")])
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=module.add)
+    x = draw(rng, (2, 3))
+    close([module.add(x).numpy()], computed(tmp_path / "saved", [x], tmp_path))
+
+
 def source_of(folder):
     done = dnncc.run([dnncc.DNNCC, folder, "--emit=ir", "-o", "-"])
     assert done.returncode == 0, done.stderr
