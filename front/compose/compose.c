@@ -295,8 +295,8 @@ struct value *compose_iota(struct compose *c, enum element e, int64_t count)
         return build_iota(c->b, type_tensor(c->m, e, 1, (const dim_t[]){ dim_of(count) }), 0);
 }
 
-struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t start,
-                           int64_t extent)
+struct value *compose_span(struct compose *c, struct value *x, int axis, int64_t start,
+                           dim_t extent)
 {
         int64_t starts[RANK_MAX] = { 0 }, steps[RANK_MAX];
         dim_t dims[RANK_MAX];
@@ -308,8 +308,14 @@ struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t
                 dims[d] = x->type->dims[d];
         }
         starts[axis] = start;
-        dims[axis] = dim_of(extent);
+        dims[axis] = extent;
         return build_slice(c->b, x, starts, steps, dims);
+}
+
+struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t start,
+                           int64_t extent)
+{
+        return compose_span(c, x, axis, start, dim_of(extent));
 }
 
 struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent)

@@ -114,6 +114,9 @@ struct value *compose_one_number(struct compose *c, const char *what, struct val
  * axes. */
 struct value *compose_part(struct compose *c, struct value *x, int axis, int64_t start,
                            int64_t extent);
+/* Does the same where a run may give the extent. */
+struct value *compose_span(struct compose *c, struct value *x, int axis, int64_t start,
+                           dim_t extent);
 /* Returns x, cut to `extent` along the axis, or filled up with zeros behind its end. */
 struct value *compose_fitted(struct compose *c, struct value *x, int axis, int64_t extent);
 /* Returns the extent as an i64. */

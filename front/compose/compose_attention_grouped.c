@@ -17,7 +17,8 @@
 
 struct grouped {
         const struct compose_grouped_attention *in;
-        int64_t batch, steps, size;
+        dim_t batch;                    /* There are so many sequences. */
+        int64_t steps, size;
         dim_t extent;                   /* It is the number of steps, which a run may give; `steps`
                                          * is 0 then. */
         int64_t room, keys;             /* The resulting cache has `room` rows, the one that queries
@@ -35,7 +36,7 @@ struct grouped {
 static struct value *by_heads(struct compose *c, const struct grouped *g, struct value *x,
                               int64_t heads)
 {
-        const dim_t dims[4] = { dim_of(g->batch), g->extent, dim_of(heads), dim_of(g->size) };
+        const dim_t dims[4] = { g->batch, g->extent, dim_of(heads), dim_of(g->size) };
         x = compose_reshape(c, x, 4, dims);
         return x ? build_transpose(c->b, x, (const int64_t[]){ 0, 2, 1, 3 }) : NULL;
 }
@@ -51,8 +52,6 @@ bool compose_grouped_grows(const struct compose_grouped_attention *in)
 static bool operands_split(struct compose *c, const struct compose_grouped_attention *in,
                            struct grouped *g, struct value *parts[3])
 {
-        if (!dim_is_static(in->q->type->dims[0]))
-                return compose_unsupported(c, "as many sequences as a run gives");
         const int64_t all = value_extent(in->q, 2),
                       heads = in->heads + (in->k ? 0 : 2 * in->groups);
 
@@ -61,12 +60,12 @@ static bool operands_split(struct compose *c, const struct compose_grouped_atten
                                        type_text(c->arena, c->m, in->q->type), (long long)in->heads,
                                        (long long)in->groups);
         *g = (struct grouped){ .in = in,
-                               .batch = value_extent(in->q, 0),
+                               .batch = in->q->type->dims[0],
                                .steps = compose_grouped_grows(in) ? 0 : value_extent(in->q, 1),
                                .extent = in->q->type->dims[1],
                                .size = all / heads };
         const int64_t of_q = in->heads * g->size, of_k = in->groups * g->size;
-        const dim_t want[3] = { dim_of(g->batch), g->extent, dim_of(of_k) };
+        const dim_t want[3] = { g->batch, g->extent, dim_of(of_k) };
         for (int i = 0; i < 2; i++) {
                 const struct value *x = i ? in->v : in->k;
                 if (x && x->type != type_tensor(c->m, value_element(in->q), 3, want))
@@ -80,12 +79,22 @@ static bool operands_split(struct compose *c, const struct compose_grouped_atten
         return parts[0] && parts[1] && parts[2];
 }
 
+static bool lengths_fit(struct compose *c, const struct grouped *g)
+{
+        const struct type *t = g->in->last->type;
+
+        return (t->rank <= 2 && element_is_integer(t->element) &&
+                dim_equal(type_product(c->m, t, 0, t->rank), g->batch)) ||
+               compose_invalid(c, "the lengths are %s, want %s integers", compose_text(c, t),
+                               dim_text(c->arena, c->m, g->batch));
+}
+
 static bool cache_fits(struct compose *c, struct grouped *g)
 {
         const struct compose_grouped_attention *in = g->in;
         const struct value *past[2] = { in->past_k, in->past_v };
         const int64_t room = past[0] && value_rank(past[0]) == 4 ? value_extent(past[0], 2) : 0;
-        const dim_t want[4] = { dim_of(g->batch), dim_of(in->groups), dim_of(room),
+        const dim_t want[4] = { g->batch, dim_of(in->groups), dim_of(room),
                                 dim_of(in->k_scale ? g->size * in->bits / 8 : g->size) };
         const enum element e = !in->k_scale ? value_element(in->q) : in->bits == 8 ? E_I8 : E_U8;
 
@@ -104,21 +113,18 @@ static bool cache_fits(struct compose *c, struct grouped *g)
         if (in->evicts && room < in->window)
                 return compose_invalid(c, "a window of %lld in a cache of %lld",
                                        (long long)in->window, (long long)room);
-        if (in->counts && (value_rank(in->counts) != 1 || value_extent(in->counts, 0) != g->batch))
-                return compose_invalid(c, "the numbers of steps are %s, want %lld",
-                                       compose_text(c, in->counts->type), (long long)g->batch);
-        if (value_rank(in->last) > 2 || type_elements(in->last->type) != g->batch ||
-            !element_is_integer(value_element(in->last)))
-                return compose_invalid(c, "the lengths are %s, want %lld integers",
-                                       type_text(c->arena, c->m, in->last->type),
-                                       (long long)g->batch);
-        return true;
+        if (in->counts &&
+            (value_rank(in->counts) != 1 || !dim_equal(in->counts->type->dims[0], g->batch)))
+                return compose_invalid(c, "the numbers of steps are %s, want %s",
+                                       compose_text(c, in->counts->type),
+                                       dim_text(c->arena, c->m, g->batch));
+        return lengths_fit(c, g);
 }
 
 /* Returns steps [batch, steps] that count from first[batch] on. */
 static struct value *numbered(struct compose *c, const struct grouped *g, struct value *first)
 {
-        const dim_t rows[2] = { dim_of(g->batch), g->extent };
+        const dim_t rows[2] = { g->batch, g->extent };
         const struct type *t = type_tensor(c->m, E_I64, 2, rows);
 
         first = compose_spread(c, first, t, (const int64_t[]){ 0 });
@@ -129,7 +135,7 @@ static struct value *numbered(struct compose *c, const struct grouped *g, struct
  * however many of its steps count. */
 static bool positions_make(struct compose *c, struct grouped *g)
 {
-        const dim_t rows[1] = { dim_of(g->batch) };
+        const dim_t rows[1] = { g->batch };
         struct value *last = compose_reshape(c, compose_cast(c, g->in->last, E_I64), 1, rows);
         struct value *total = plus(c, last, 1), *first;
 
@@ -192,7 +198,7 @@ static bool cached(struct compose *c, const struct grouped *g, struct value *pas
         x = scale ? compose_cache_encode(c, x, scale, g->in->bits) : x;
         if (!x)
                 return false;
-        const dim_t dims[4] = { dim_of(g->batch), dim_of(g->in->groups), dim_of(g->keys),
+        const dim_t dims[4] = { g->batch, dim_of(g->in->groups), dim_of(g->keys),
                                 x->type->dims[3] };
         const struct type *t = compose_type(c, value_element(x), 4, dims);
         if (!t)
@@ -235,7 +241,7 @@ static struct value *pattern_mask(struct compose *c, const struct grouped *g)
 static bool mask_make(struct compose *c, const struct grouped *g, struct value **mask)
 {
         const enum element e = value_element(g->in->q);
-        const dim_t dims[4] = { dim_of(g->batch), dim_of(1), dim_of(g->steps), dim_of(g->keys) };
+        const dim_t dims[4] = { g->batch, dim_of(1), dim_of(g->steps), dim_of(g->keys) };
         const struct type *t = type_tensor(c->m, E_I64, 4, dims),
                           *f = type_tensor(c->m, e, 4, dims);
         struct value *bias = g->in->bias;
@@ -322,7 +328,7 @@ static struct compose_attention attention_of(const struct compose_grouped_attent
 /* Sets result->y to y, [batch, heads, steps, size], as [batch, steps, heads * size]. */
 static bool y_make(struct compose *c, const struct grouped *g, struct compose_attended *result)
 {
-        const dim_t rows[3] = { dim_of(g->batch), g->extent, dim_of(g->in->heads * g->size) };
+        const dim_t rows[3] = { g->batch, g->extent, dim_of(g->in->heads * g->size) };
         struct value *y = build_transpose(c->b, result->y, (const int64_t[]){ 0, 2, 1, 3 });
 
         result->y = compose_reshape(c, y, 3, rows);
@@ -341,6 +347,8 @@ static bool y_make(struct compose *c, const struct grouped *g, struct compose_at
  *
  * Where a length says otherwise, the run ends with an index that is wrong. */
 
+static bool is_one(const struct grouped *g) { return dim_is(g->batch, 1); }
+
 static bool grown_fits(struct compose *c, const struct grouped *g)
 {
         const struct compose_grouped_attention *in = g->in;
@@ -356,14 +364,12 @@ static bool grown_fits(struct compose *c, const struct grouped *g)
         if (what)
                 return compose_unsupported(c, "%s, where a run gives how many keys there are",
                                            what);
-        if (value_rank(in->last) > 2 || type_elements(in->last->type) != g->batch ||
-            !element_is_integer(value_element(in->last)))
-                return compose_invalid(c, "the lengths are %s, want %lld integers",
-                                       compose_text(c, in->last->type), (long long)g->batch);
+        if (!lengths_fit(c, g))
+                return false;
         for (int i = 0; i < 2; i++) {
                 if (!past[i] && !past[0])
                         continue;
-                const dim_t want[4] = { dim_of(g->batch), dim_of(in->groups),
+                const dim_t want[4] = { g->batch, dim_of(in->groups),
                                         past[0] ? past[0]->type->dims[2] : dim_of(0),
                                         dim_of(g->size) };
                 if (!past[i] || past[i]->type != type_tensor(c->m, value_element(in->q), 4, want))
@@ -381,7 +387,7 @@ static bool grown_fits(struct compose *c, const struct grouped *g)
  * checked. Several sequences may have fewer rows than the past, and none before a first call. */
 static bool grown_positions(struct compose *c, struct grouped *g, struct value **none)
 {
-        const dim_t rows[1] = { dim_of(g->batch) };
+        const dim_t rows[1] = { g->batch };
         const struct type *t = type_tensor(c->m, E_I64, 1, rows);
         struct value *last = compose_reshape(c, compose_cast(c, g->in->last, E_I64), 1, rows);
         struct value *steps = compose_extent(c, g->extent);
@@ -391,7 +397,7 @@ static bool grown_positions(struct compose *c, struct grouped *g, struct value *
         steps = compose_spread(c, steps, t, NULL);
         held = compose_spread(c, held, t, NULL);
         struct value *first = sub(c, plus(c, last, 1), steps), *wrong;
-        if (g->batch == 1) {
+        if (is_one(g)) {
                 wrong = sub(c, first, held);
                 wrong = mul(c, wrong, wrong);
         } else {
@@ -426,7 +432,7 @@ static dim_t grown_keys(struct compose *c, const struct grouped *g)
 static struct value *grown_mask(struct compose *c, const struct grouped *g)
 {
         const struct compose_grouped_attention *in = g->in;
-        const dim_t dims[4] = { dim_of(g->batch), dim_of(1), g->extent, grown_keys(c, g) };
+        const dim_t dims[4] = { g->batch, dim_of(1), g->extent, grown_keys(c, g) };
         const struct type *t = compose_type(c, E_I64, 4, dims),
                           *f = compose_type(c, value_element(in->q), 4, dims);
         struct value *key = t && f ? build_iota(c->b, t, 3) : NULL, *hidden = NULL;
@@ -438,7 +444,7 @@ static struct value *grown_mask(struct compose *c, const struct grouped *g)
                 hidden = compose_binary(c, OP_lt, key,
                                         compose_spread(c, first, t, (const int64_t[]){ 0, 2 }));
         }
-        if (g->batch > 1) {
+        if (!is_one(g)) {
                 struct value *last = in->causal
                                              ? g->places
                                              : compose_reshape(c, compose_cast(c, in->last, E_I64),
@@ -470,7 +476,7 @@ static bool grown_operands(struct compose *c, const struct grouped *g,
         const struct compose_grouped_attention *in = g->in;
 
         meant->mask = in->bias;
-        if (g->batch == 1) {
+        if (is_one(g)) {
                 meant->past_k = in->past_k;
                 meant->past_v = in->past_v;
         } else {
@@ -480,7 +486,7 @@ static bool grown_operands(struct compose *c, const struct grouped *g,
                 if (!meant->v)
                         return false;
         }
-        if (!in->window && g->batch == 1)
+        if (!in->window && is_one(g))
                 return true;
         struct value *both[2] = { grown_mask(c, g), in->bias };
         if (!both[0] || (both[1] && !compose_broadcast(c, both, 2)))
@@ -504,7 +510,7 @@ static bool grown_attention(struct compose *c, struct grouped *g, struct value *
         struct compose_attention meant = attention_of(in, parts);
         if (!grown_operands(c, g, &meant) || !compose_attention(c, &meant, result))
                 return false;
-        if (g->batch > 1) {
+        if (!is_one(g)) {
                 result->k = meant.k;
                 result->v = meant.v;
         }

@@ -11,8 +11,9 @@
 
 struct attention {
         const struct compose_attention_quantized *in;
-        int64_t batch, steps, size, past; /* `size` is a head's extent; `past` counts the keys
-                                           * before the call's own. */
+        int64_t size;                   /* It is a head's extent. */
+        dim_t batch, steps, past;       /* `past` counts the keys before the call's own. */
+        dim_t keys;                     /* They are those and the call's own. */
 };
 
 static bool operands_fit(struct compose *c, const struct compose_attention_quantized *in,
@@ -27,19 +28,18 @@ static bool operands_fit(struct compose *c, const struct compose_attention_quant
                                        compose_text(c, x->type), compose_text(c, w->type),
                                        (long long)in->heads);
         *a = (struct attention){ .in = in,
-                                 .batch = value_extent(x, 0),
-                                 .steps = value_extent(x, 1),
+                                 .batch = x->type->dims[0],
+                                 .steps = x->type->dims[1],
                                  .size = columns / 3 / in->heads,
-                                 .past = past && value_rank(past) == 5 ? value_extent(past, 3)
-                                                                       : 0 };
-        const dim_t held[5] = { dim_of(2), dim_of(a->batch), dim_of(in->heads), dim_of(a->past),
-                                dim_of(a->size) };
+                                 .past = past && value_rank(past) == 5 ? past->type->dims[3]
+                                                                       : dim_of(0) };
+        a->keys = dim_binary(c->m, DIM_ADD, a->past, a->steps);
+        const dim_t held[5] = { dim_of(2), a->batch, dim_of(in->heads), a->past, dim_of(a->size) };
         const struct type *t = past ? compose_type(c, value_element(in->bias), 5, held) : NULL;
         if (past && past->type != t)
                 return t && compose_invalid(c, "past is %s, want %s", compose_text(c, past->type),
                                             compose_text(c, t));
-        const dim_t scores[4] = { dim_of(a->batch), dim_of(in->heads), dim_of(a->steps),
-                                  dim_of(a->past + a->steps) };
+        const dim_t scores[4] = { a->batch, dim_of(in->heads), a->steps, a->keys };
         return compose_type(c, E_F32, 4, scores) != NULL;
 }
 
@@ -52,11 +52,11 @@ static struct value *part_by_heads(struct compose *c, const struct attention *a,
                       ones[3] = { 1, 1, 1 }, perm[4] = { 0, 2, 1, 3 };
 
         y = y ? build_slice(c->b, y, starts, ones,
-                            (const dim_t[]){ dim_of(a->batch), dim_of(a->steps), dim_of(width) })
+                            (const dim_t[]){ a->batch, a->steps, dim_of(width) })
               : NULL;
         y = compose_reshape(c, y, 4,
-                            (const dim_t[]){ dim_of(a->batch), dim_of(a->steps),
-                                             dim_of(a->in->heads), dim_of(a->size) });
+                            (const dim_t[]){ a->batch, a->steps, dim_of(a->in->heads),
+                                             dim_of(a->size) });
         return compose_transpose(c, y, perm);
 }
 
@@ -74,11 +74,11 @@ static struct value *behind_past(struct compose *c, const struct attention *a, s
 
 /* Returns how many bounds of keys a mask of `extent` numbers has for each sequence: 1 or 2; 0 where
  * it has none. */
-static int64_t bounds_of(dim_t extent, dim_t batch)
+static int64_t bounds_of(struct compose *c, dim_t extent, dim_t batch)
 {
-        return dim_equal(extent, batch)                                     ? 1
-               : dim_is_static(batch) && dim_is(extent, 2 * dim_extent(batch)) ? 2
-                                                                            : 0;
+        return dim_equal(extent, batch)                                           ? 1
+               : dim_equal(extent, dim_binary(c->m, DIM_MUL, dim_of(2), batch)) ? 2
+                                                                                  : 0;
 }
 
 /* Finds which scores the mask hides, over t, which is [batch, steps, keys]: keys behind an end and
@@ -92,7 +92,7 @@ static bool hidden_keys(struct compose *c, struct value *mask, const struct type
                 return true;
         const dim_t *d = mask->type->dims, batch = t->dims[0], keys = t->dims[2];
         const int rank = value_rank(mask);
-        const int64_t ends = rank == 1 ? bounds_of(d[0], batch) : 0;
+        const int64_t ends = rank == 1 ? bounds_of(c, d[0], batch) : 0;
         if (ends) {
                 const struct type *ints = type_with_element(c->m, t, E_I32);
                 struct value *key = build_iota(c->b, ints, 2);
@@ -146,9 +146,9 @@ bool compose_attention_filter(struct compose *c, struct value *mask, const dim_t
  * added. */
 static bool mask_of(struct compose *c, const struct attention *a, struct value **mask)
 {
-        const dim_t dims[4] = { dim_of(a->batch), dim_of(a->in->heads), dim_of(a->steps),
-                                dim_of(a->past + a->steps) },
+        const dim_t dims[4] = { a->batch, dim_of(a->in->heads), a->steps, a->keys },
                     each[3] = { dims[0], dims[2], dims[3] };
+        const bool causal = a->in->causal && !dim_is(a->steps, 0) && !dim_is(a->steps, 1);
         const struct type *t = type_tensor(c->m, E_F32, 3, each);
         struct value *hidden, *zero = constant_number(c->m, t, 0);
 
@@ -157,16 +157,17 @@ static bool mask_of(struct compose *c, const struct attention *a, struct value *
                 return false;
         if (hidden)
                 *mask = compose_select(c, hidden, constant_number(c->m, t, a->in->filter), zero);
-        if (a->in->causal && a->steps > 1) {
+        if (causal) {
                 const struct type *square = type_tensor(c->m, E_I64, 2, dims + 2);
-                struct value *row = plus(c, build_iota(c->b, square, 0), (double)a->past);
+                struct value *past = compose_extent(c, a->past);
+                struct value *row = add(c, build_iota(c->b, square, 0), past);
                 struct value *ahead = compose_binary(c, OP_lt, row, build_iota(c->b, square, 1));
                 ahead = compose_spread(c, ahead, t, (const int64_t[]){ 1, 2 });
                 *mask = compose_select(c, ahead, constant_number(c->m, t, -(double)FLT_MAX),
                                        *mask ? *mask : zero);
         }
         if (!*mask)
-                return !hidden && !(a->in->causal && a->steps > 1);
+                return !hidden && !causal;
         *mask = compose_spread(c, *mask, type_tensor(c->m, E_F32, 4, dims),
                                (const int64_t[]){ 0, 2, 3 });
         return *mask != NULL;
@@ -217,7 +218,7 @@ bool compose_attention_quantized(struct compose *c, const struct compose_attenti
         attended = compose_transpose(c, attended, back);
         attended = compose_reshape(
                 c, attended, 3,
-                (const dim_t[]){ dim_of(a.batch), dim_of(a.steps), dim_of(in->heads * a.size) });
+                (const dim_t[]){ a.batch, a.steps, dim_of(in->heads * a.size) });
         *y = compose_cast(c, attended, e);
         return *y != NULL;
 }

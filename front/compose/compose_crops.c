@@ -33,13 +33,22 @@ static struct value *places(struct compose *c, const struct compose_crops *r, in
 }
 
 /* Returns the nearest pixel, as a place; halves are rounded up. */
-static struct value *rounded(struct compose *c, struct value *at, int64_t pixels)
+static struct value *rounded(struct compose *c, struct value *at, dim_t pixels)
 {
-        const double last = (double)(pixels - 1);
-        if (pixels == 1)
+        if (dim_is(pixels, 1) || !at)
                 return at;
-        at = compose_unary(c, OP_floor, plus(c, times(c, at, last), 0.5));
-        return compose_with(c, OP_div, at, last);
+        struct value *last = compose_extent_less(c, value_element(at), pixels, 1);
+        at = compose_unary(c, OP_floor, plus(c, mul(c, at, last), 0.5));
+        return divide(c, at, last);
+}
+
+/* Returns 0, the place in an image of one pixel, where it has only one. */
+static struct value *in_one(struct compose *c, struct value *at, dim_t pixels)
+{
+        struct value *zero = build_like(c->b, at, 0);
+        if (dim_is(pixels, 1))
+                return zero;
+        return compose_select(c, compose_with(c, OP_eq, compose_extent(c, pixels), 1), zero, at);
 }
 
 struct value *compose_crops(struct compose *c, const struct compose_crops *r)
@@ -57,10 +66,10 @@ struct value *compose_crops(struct compose *c, const struct compose_crops *r)
         if (!t || !y)
                 return NULL;
         for (int side = 0; side < SIDES; side++) {
-                const int64_t pixels = value_extent(r->x, 2 + side);
+                const dim_t pixels = r->x->type->dims[2 + side];
                 struct value *at = places(c, r, side, t);
-                if (at && pixels == 1)          /* No place is outside of a single pixel. */
-                        at = constant_number(c->m, t, 0);
+                if (at && dim_least(c->m, pixels) == 1) /* No place is outside of a single pixel. */
+                        at = in_one(c, at, pixels);
                 struct value *before = at ? compose_with(c, OP_lt, at, 0) : NULL;
                 struct value *behind = at ? compose_with(c, OP_gt, at, 1) : NULL;
                 if (!before || !behind)

@@ -14,8 +14,8 @@ struct deformed {
         const struct compose_deformed *in;
         int dims;                       /* There are so many spatial dimensions. */
         int64_t taps;                   /* A window has so many taps. */
-        int64_t positions;              /* The result has so many positions. */
-        int64_t pixels;                 /* An image has so many pixels. */
+        dim_t positions;                /* The result has so many positions. */
+        dim_t pixels;                   /* An image has so many pixels. */
         const struct type *points;      /* It is the type of the samples, <N x positions x shared x
                                          * taps>. */
         enum element index;             /* It is the type of pixels' numbers. */
@@ -28,11 +28,11 @@ struct side {
 
 /* Returns index * step + first, along dimension d of a grid, whose points, row by row, lie along
  * dimension `onto` of the samples. */
-static struct value *grid(struct compose *c, const struct deformed *g, const int64_t *extents,
-                          int d, int onto, int64_t step, int64_t first)
+static struct value *grid(struct compose *c, const struct deformed *g, const dim_t *extents, int d,
+                          int onto, int64_t step, int64_t first)
 {
         struct value *at =
-                build_iota(c->b, type_static(c->m, g->points->element, g->dims, extents), d);
+                build_iota(c->b, type_tensor(c->m, g->points->element, g->dims, extents), d);
 
         at = plus(c, times(c, at, (double)step), (double)first);
         at = compose_reshape(c, at, 1, &g->points->dims[onto]);
@@ -44,19 +44,22 @@ static struct value *grid(struct compose *c, const struct deformed *g, const int
 static struct value *places(struct compose *c, const struct deformed *g, struct value *offsets,
                             int d)
 {
-        int64_t out[RANK_MAX];
-        dims_extents(out, g->dims, g->in->window.out);
-        struct value *at = grid(c, g, out, d, 1, g->in->window.strides[d],
-                                -g->in->window.pads[d]);
+        const struct compose_window *w = &g->in->window;
+        dim_t taps[RANK_MAX];
+        dims_of(taps, g->dims, w->kernel);
+        struct value *at = grid(c, g, w->out, d, 1, w->strides[d], -w->pads[d]);
 
-        at = add(c, at, grid(c, g, g->in->window.kernel, d, 3, g->in->window.dilations[d], 0));
+        at = add(c, at, grid(c, g, taps, d, 3, w->dilations[d], 0));
         return add(c, at, compose_pick(c, offsets, 0, d));
 }
 
-static bool side_read(struct compose *c, const struct deformed *g, struct value *at, int64_t extent,
+static bool side_read(struct compose *c, const struct deformed *g, struct value *at, dim_t pixels,
                       struct side *s)
 {
+        const enum element e = g->points->element;
         struct value *low = compose_unary(c, OP_floor, at);
+        struct value *extent = compose_extent_less(c, e, pixels, 0);
+        struct value *most = compose_extent_less(c, e, pixels, 1);
 
         s->weight[1] = at && low ? sub(c, at, low) : NULL;
         s->weight[0] = s->weight[1] ? compose_from(c, OP_sub, 1, s->weight[1]) : NULL;
@@ -64,10 +67,19 @@ static bool side_read(struct compose *c, const struct deformed *g, struct value 
                 struct value *corner = k ? plus(c, low, 1) : low;
                 struct value *behind = compose_with(c, OP_ge, corner, 0);
                 s->inside[k] = compose_binary(c, OP_and, behind,
-                                              compose_with(c, OP_lt, corner, (double)extent));
-                s->index[k] = compose_cast(c, clamp(c, corner, 0, (double)extent - 1), g->index);
+                                              compose_binary(c, OP_lt, corner, extent));
+                corner = compose_binary(c, OP_min, compose_with(c, OP_max, corner, 0), most);
+                s->index[k] = compose_cast(c, corner, g->index);
         }
         return s->index[0] && s->index[1] && s->inside[0] && s->inside[1] && s->weight[0];
+}
+
+/* Returns x times an extent. */
+static struct value *times_extent(struct compose *c, struct value *x, dim_t extent)
+{
+        if (!x || dim_is_static(extent))
+                return times(c, x, x ? (double)dim_extent(extent) : 0);
+        return mul(c, x, compose_cast(c, compose_extent(c, extent), value_element(x)));
 }
 
 /* Returns one neighbour of every sample: its channels times its weight, 0 outside the image. rows
@@ -81,8 +93,7 @@ static struct value *corner(struct compose *c, const struct deformed *g, struct 
 
         for (int d = 0; d < g->dims; d++) {
                 int k = number >> d & 1;
-                index = index ? add(c, times(c, index, (double)dim_extent(extents[d])),
-                                    sides[d].index[k])
+                index = index ? add(c, times_extent(c, index, extents[d]), sides[d].index[k])
                               : sides[d].index[k];
                 inside = inside ? compose_binary(c, OP_and, inside, sides[d].inside[k])
                                 : sides[d].inside[k];
@@ -120,22 +131,18 @@ static struct value *columns(struct compose *c, const struct deformed *g)
 
         struct value *offsets = by_point(c, g, g->in->offsets, g->dims);
         for (int d = 0; d < g->dims; d++)
-                if (!offsets ||
-                    !side_read(c, g, places(c, g, offsets, d), dim_extent(extents[d]), &sides[d]))
+                if (!offsets || !side_read(c, g, places(c, g, offsets, d), extents[d], &sides[d]))
                         return NULL;
-        struct value *rows =
-                compose_reshape(c, compose_wide(c, x), 3,
-                                (const dim_t[]){ dim_of(dim_extent(points[0]) * g->in->shared),
-                                                 dim_of(channels), dim_of(g->pixels) });
+        const dim_t parts[3] = { dim_binary(c->m, DIM_MUL, points[0], dim_of(g->in->shared)),
+                                 dim_of(channels), g->pixels },
+                    pixels[2] = { dim_binary(c->m, DIM_MUL, parts[0], g->pixels), parts[1] };
+        struct value *rows = compose_reshape(c, compose_wide(c, x), 3, parts);
         rows = compose_transpose(c, rows, (const int64_t[]){ 0, 2, 1 });
-        rows = compose_reshape(
-                c, rows, 2,
-                (const dim_t[]){ dim_of(dim_extent(points[0]) * g->in->shared * g->pixels),
-                                 dim_of(channels) });
+        rows = compose_reshape(c, rows, 2, pixels);
         const struct type *images =
                 type_tensor(c->m, g->index, 2, (const dim_t[]){ points[0], dim_of(g->in->shared) });
         struct value *image = times(c, build_iota(c->b, images, 0), (double)g->in->shared);
-        image = times(c, add(c, image, build_iota(c->b, images, 1)), (double)g->pixels);
+        image = times_extent(c, add(c, image, build_iota(c->b, images, 1)), g->pixels);
         image = compose_spread(c, image, g->points, (const int64_t[]){ 0, 2 });
         for (int k = 0; k < 1 << g->dims; k++) {
                 struct value *term = corner(c, g, rows, image, sides, extents, k);
@@ -156,8 +163,9 @@ static struct value *product(struct compose *c, const struct deformed *g, struct
                              struct value *w)
 {
         const int64_t groups = g->in->groups, outputs = value_extent(w, 0) / groups,
-                      inner = value_extent(w, 1), images = type_extent(g->points, 0),
-                      rows = images * g->positions;
+                      inner = value_extent(w, 1);
+        const dim_t images = g->points->dims[0],
+                    rows = dim_binary(c->m, DIM_MUL, images, g->positions);
         int64_t shared = g->in->shared;
 
         if (x && shared % groups && groups % shared) { /* Neither grouping is a refinement of the
@@ -168,11 +176,11 @@ static struct value *product(struct compose *c, const struct deformed *g, struct
         const int64_t within = compose_max(shared / groups, 1),
                       split = compose_max(groups / shared, 1), channels = inner / within;
         x = compose_reshape(c, x, 6,
-                            (const dim_t[]){ dim_of(rows), dim_of(groups / split), dim_of(within),
+                            (const dim_t[]){ rows, dim_of(groups / split), dim_of(within),
                                              dim_of(g->taps), dim_of(split), dim_of(channels) });
         x = compose_transpose(c, x, (const int64_t[]){ 1, 4, 0, 2, 3, 5 });
         x = compose_reshape(
-                c, x, 3, (const dim_t[]){ dim_of(groups), dim_of(rows), dim_of(inner * g->taps) });
+                c, x, 3, (const dim_t[]){ dim_of(groups), rows, dim_of(inner * g->taps) });
         w = compose_reshape(c, w, 5,
                             (const dim_t[]){ dim_of(groups), dim_of(outputs), dim_of(within),
                                              dim_of(channels), dim_of(g->taps) });
@@ -182,12 +190,12 @@ static struct value *product(struct compose *c, const struct deformed *g, struct
                 (const dim_t[]){ dim_of(groups), dim_of(inner * g->taps), dim_of(outputs) });
         x = compose_dot(c, x, w, 1, 2, 1, E_COMPUTE);
         x = compose_reshape(c, x, 4,
-                            (const dim_t[]){ dim_of(groups), dim_of(images), dim_of(g->positions),
+                            (const dim_t[]){ dim_of(groups), images, g->positions,
                                              dim_of(outputs) });
         x = compose_transpose(c, x, (const int64_t[]){ 1, 0, 3, 2 });
         return compose_reshape(
                 c, x, 3,
-                (const dim_t[]){ dim_of(images), dim_of(groups * outputs), dim_of(g->positions) });
+                (const dim_t[]){ images, dim_of(groups * outputs), g->positions });
 }
 
 /* Checks that offsets, or a mask, are [N, shared * taps * parts, spatial]. */
@@ -199,26 +207,26 @@ static bool per_point(struct compose *c, const struct deformed *g, const struct 
 
         if (!v)
                 return true;
-        bool fits = value_rank(v) == g->dims + 2 && value_extent(v, 0) == value_extent(x, 0) &&
+        bool fits = value_rank(v) == g->dims + 2 &&
+                    dim_equal(v->type->dims[0], x->type->dims[0]) &&
                     int_mul(g->in->shared * parts, g->taps, &numbers) &&
-                    value_extent(v, 1) == numbers;
+                    dim_is(v->type->dims[1], numbers);
         for (int d = 0; fits && d < g->dims; d++)
                 fits = dim_equal(v->type->dims[d + 2], g->in->window.out[d]);
         if (fits)
                 return true;
         char *want =
-                arena_printf(c->arena, "[%lld, %lld * %lld * %lld", (long long)value_extent(x, 0),
-                             (long long)g->in->shared, (long long)g->taps, (long long)parts);
+                arena_printf(c->arena, "[%s, %lld * %lld * %lld",
+                             dim_text(c->arena, c->m, x->type->dims[0]), (long long)g->in->shared,
+                             (long long)g->taps, (long long)parts);
         for (int d = 0; d < g->dims; d++)
-                want = arena_printf(c->arena, "%s, %lld", want,
-                                    (long long)dim_extent(g->in->window.out[d]));
+                want = arena_printf(c->arena, "%s, %s", want,
+                                    dim_text(c->arena, c->m, g->in->window.out[d]));
         return compose_invalid(c, "%s %s, want %s]", what, compose_text(c, v->type), want);
 }
 
 static bool deformed_place(struct compose *c, struct compose_deformed *in, struct deformed *g)
 {
-        int64_t image[RANK_MAX], out[RANK_MAX];
-
         if (!compose_conv_place(c, in->x, in->w, &in->window, in->groups))
                 return false;
         *g = (struct deformed){ .in = in, .dims = value_rank(in->x) - 2 };
@@ -227,11 +235,11 @@ static bool deformed_place(struct compose *c, struct compose_deformed *in, struc
         if (value_extent(in->x, 1) % g->in->shared)
                 return compose_invalid(c, "%lld channels in %lld groups of offsets",
                                        (long long)value_extent(in->x, 1), (long long)g->in->shared);
-        dims_extents(image, g->dims, in->x->type->dims + 2);
-        dims_extents(out, g->dims, in->window.out);
+        g->positions = dims_product(c->m, g->dims, in->window.out);
+        g->pixels = dims_product(c->m, g->dims, in->x->type->dims + 2);
         return compose_elements(c, g->dims, g->in->window.kernel, &g->taps) &&
-               compose_elements(c, g->dims, out, &g->positions) &&
-               compose_elements(c, g->dims, image, &g->pixels) &&
+               compose_type(c, E_F32, g->dims, in->window.out) &&
+               compose_type(c, E_F32, g->dims, in->x->type->dims + 2) &&
                per_point(c, g, in->offsets, "the offsets are", g->dims) &&
                per_point(c, g, in->mask, "the mask is", 1);
 }
@@ -245,11 +253,11 @@ struct value *compose_conv_deformed(struct compose *c, struct compose_deformed *
         if (!deformed_place(c, d, &g))
                 return NULL;
         enum element e = value_element(x), computed = compose_wide_element(e);
-        dims[0] = dim_of(value_extent(x, 0));
+        dims[0] = x->type->dims[0];
         dims[1] = dim_of(value_extent(d->w, 0));
         for (int i = 0; i < g.dims; i++)
                 dims[i + 2] = d->window.out[i];
-        const dim_t samples[4] = { dims[0], dim_of(g.positions), dim_of(value_extent(x, 1)),
+        const dim_t samples[4] = { dims[0], g.positions, dim_of(value_extent(x, 1)),
                                    dim_of(g.taps) },
                     points[4] = { dims[0], samples[1], dim_of(d->shared), samples[3] };
         const struct type *to = compose_type(c, computed, g.dims + 2, dims),
@@ -257,14 +265,16 @@ struct value *compose_conv_deformed(struct compose *c, struct compose_deformed *
         g.points = all ? compose_type(c, computed, 4, points) : NULL;
         if (!g.points)
                 return NULL;
-        if (type_elements(all) && !g.pixels) {
+        const bool none = type_is_empty(to) || type_is_empty(all);
+        if (!none && dim_least(c->m, g.pixels) < 1) {
                 compose_invalid(c, "an image without pixels");
                 return NULL;
         }
-        if (type_elements(to) == 0 || type_elements(all) == 0) {
+        if (none) {
                 y = constant_number(c->m, to, 0);
         } else {
-                g.index = dim_extent(dims[0]) * d->shared * g.pixels <= INT32_MAX ? E_I32 : E_I64;
+                const dim_t rows = dim_binary(c->m, DIM_MUL, dims[0], g.pixels);
+                g.index = dim_bound(c->m, rows) <= INT32_MAX / d->shared ? E_I32 : E_I64;
                 y = columns(c, &g);
                 y = product(c, &g, y, compose_wide(c, d->w));
                 y = compose_reshape(c, y, g.dims + 2, dims);

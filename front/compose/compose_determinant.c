@@ -84,23 +84,23 @@ struct value *compose_determinant(struct compose *c, struct value *x)
         const struct type *full = x->type;
         const int outer = full->rank - 2;
         const int64_t extent = value_extent(x, outer);
-        int64_t batch, extents[RANK_MAX];
+        const dim_t batch = type_product(c->m, full, 0, outer);
 
         if (extent != value_extent(x, outer + 1)) {
                 compose_invalid(c, "matrices of %lld rows and %lld columns, want square ones",
                                 (long long)extent, (long long)value_extent(x, outer + 1));
                 return NULL;
         }
-        dims_extents(extents, outer, full->dims);
-        if (!compose_elements(c, outer, extents, &batch))
-                return NULL;
-        struct value *y = constant_number(
-                c->m, type_static(c->m, compose_wide_element(full->element), 1, &batch), 1);
+        const struct type *each = compose_type(c, compose_wide_element(full->element), 1, &batch);
+        struct value *y = each ? constant_number(c->m, each, 1) : NULL;
         x = compose_reshape(c, compose_wide(c, x), 3,
-                            (const dim_t[]){ dim_of(batch), dim_of(extent), dim_of(extent) });
-        if (extent && batch && extent > c->limits->unrolled_steps) {
+                            (const dim_t[]){ batch, dim_of(extent), dim_of(extent) });
+        if (!x || !y)
+                return NULL;
+        const bool none = dim_is(batch, 0);
+        if (extent && !none && extent > c->limits->unrolled_steps) {
                 y = in_loop(c, x, y);
-        } else if (batch) {
+        } else if (!none) {
                 for (int64_t k = 0; k < extent; k++) {
                         struct value *factor;
                         x = eliminated(c, x, &factor);

@@ -16,7 +16,7 @@ struct term {
         int labels[RANK_MAX];
 }; /* `ellipsis` is where "..." stands, or -1. */
 struct einsum {
-        int64_t extents[LABELS];
+        dim_t extents[LABELS];          /* DIM_NONE where no operand has the label. */
         int ellipsis_rank;
         bool needed[LABELS];
 };
@@ -138,20 +138,22 @@ static bool labels_check(struct compose *c, const struct compose_einsum *in, str
                          const struct term *terms, const struct term *out)
 {
         for (int i = 0; i < LABELS; i++)
-                e->extents[i] = -1;
+                e->extents[i] = DIM_NONE;
         for (int i = 0; i < in->count; i++) {
                 for (int d = 0; d < terms[i].rank; d++) {
-                        int64_t *extent = &e->extents[terms[i].labels[d]],
-                                have = value_extent(in->operands[i], d);
-                        if (*extent >= 0 && *extent != have && *extent != 1 && have != 1)
-                                return compose_invalid(c,
-                                                       "one label stands for extents %lld and %lld",
-                                                       (long long)*extent, (long long)have);
-                        *extent = *extent < 0 || *extent == 1 ? have : *extent;
+                        dim_t *extent = &e->extents[terms[i].labels[d]];
+                        const dim_t have = in->operands[i]->type->dims[d];
+                        const bool new = dim_equal(*extent, DIM_NONE);
+                        if (!new && !dim_equal(*extent, have) && !dim_is(*extent, 1) &&
+                            !dim_is(have, 1))
+                                return compose_invalid(c, "one label stands for extents %s and %s",
+                                                       dim_text(c->arena, c->m, *extent),
+                                                       dim_text(c->arena, c->m, have));
+                        *extent = new || dim_is(*extent, 1) ? have : *extent;
                 }
         }
         for (int d = 0; d < out->rank; d++) {
-                if (e->extents[out->labels[d]] < 0 || e->needed[out->labels[d]])
+                if (dim_equal(e->extents[out->labels[d]], DIM_NONE) || e->needed[out->labels[d]])
                         return compose_invalid(c, "equation: a label of the result %s",
                                                e->needed[out->labels[d]] ? "stands there twice"
                                                                          : "occurs in no term");
@@ -209,7 +211,7 @@ static struct value *operand_prepare(struct compose *c, const struct einsum *e, 
         dim_t dims[RANK_MAX];
 
         for (int d = 0; d < t->rank; d++)
-                dims[d] = dim_of(e->extents[t->labels[d]]);
+                dims[d] = e->extents[t->labels[d]];
         x = build_broadcast_numpy(c->b, x, t->rank, dims);
         for (int d = 0; d < t->rank && x; d++) {
                 for (int k = t->rank - 1; k > d && x; k--)
@@ -285,7 +287,7 @@ static struct value *pair(struct compose *c, const struct einsum *e, struct valu
                 return NULL;
         }
         for (int d = 0; d < p.out.rank; d++)
-                dims[d] = dim_of(e->extents[p.out.labels[d]]);
+                dims[d] = e->extents[p.out.labels[d]];
         if (!compose_type(c, value_element(a), p.out.rank, dims))
                 return NULL;
         struct attr *attrs = attrs_new(c->m, OP_dot);
@@ -308,7 +310,7 @@ struct value *compose_einsum(struct compose *c, const struct compose_einsum *in)
         if (!equation_parse(c, in, &e, terms, &out) || !labels_check(c, in, &e, terms, &out))
                 return NULL;
         for (int d = 0; d < out.rank; d++)
-                dims[d] = dim_of(e.extents[out.labels[d]]);
+                dims[d] = e.extents[out.labels[d]];
         if (!compose_type(c, value_element(in->operands[0]), out.rank, dims))
                 return NULL;
         struct value *y = operand_prepare(c, &e, in->operands[0], &terms[0], terms + 1, count - 1);

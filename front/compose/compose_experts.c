@@ -14,7 +14,8 @@
 
 struct experts {
         const struct compose_experts *in;
-        int64_t tokens, inputs, inner, experts;
+        dim_t tokens;
+        int64_t inputs, inner, experts;
         struct value *picked;           /* These i64 [tokens * chosen] are experts; where it is NULL
                                          * all are computed. */
 };
@@ -29,6 +30,16 @@ static bool want(struct compose *c, const char *what, const struct value *v, int
 
         for (int d = 0; v && fits && d < rank; d++)
                 fits = value_extent(v, d) == extents[d];
+        return fits || compose_invalid(c, "%s %s do not fit", what, compose_text(c, v->type));
+}
+
+/* Returns whether v has a number for each token and expert; an absent one has. It is an error if
+ * not. */
+static bool routes_fit(struct compose *c, const char *what, const struct value *v,
+                       const struct experts *x)
+{
+        const bool fits = !v || (value_rank(v) == 2 && dim_equal(v->type->dims[0], x->tokens) &&
+                                 dim_is(v->type->dims[1], x->experts));
         return fits || compose_invalid(c, "%s %s do not fit", what, compose_text(c, v->type));
 }
 
@@ -181,13 +192,12 @@ static struct value *gated(struct compose *c, const struct experts *x, struct va
 static bool experts_fit(struct compose *c, const struct compose_experts *in, struct experts *x)
 {
         *x = (struct experts){ .in = in,
-                               .tokens = value_extent(in->x, 0),
+                               .tokens = in->x->type->dims[0],
                                .inputs = value_extent(in->x, 1),
                                .experts = value_extent(in->router, 1) };
         const struct value *w = in->first.weights;
         const int64_t columns = value_rank(w) == 3 ? value_extent(w, 1) : 0;
         const bool twice = in->gate == GATE_INTERLEAVED || in->gate == GATE_HALVES;
-        const int64_t routes[2] = { x->tokens, x->experts };
         x->inner = twice ? columns / 2 : columns;
         if (x->inner < 1 || x->inputs < 1 || (twice && columns % 2))
                 return compose_invalid(c, "weights of the first layer are %s",
@@ -195,7 +205,7 @@ static bool experts_fit(struct compose *c, const struct compose_experts *in, str
         if (in->chosen < 1 || in->chosen > x->experts)
                 return compose_invalid(c, "%lld of %lld experts", (long long)in->chosen,
                                        (long long)x->experts);
-        return want(c, "logits", in->router, 2, routes) && want(c, "shares", in->mix, 2, routes) &&
+        return routes_fit(c, "logits", in->router, x) && routes_fit(c, "shares", in->mix, x) &&
                layer_fits(c, x, &in->first, columns, x->inputs) &&
                layer_fits(c, x, &in->third, x->inner, x->inputs) &&
                layer_fits(c, x, &in->second, x->inputs, x->inner);
@@ -228,12 +238,12 @@ struct value *compose_experts(struct compose *c, const struct compose_experts *i
 
         if (!v || !experts_fit(c, in, &x) || !routes_make(c, &x, &order, &shares))
                 return NULL;
-        const int64_t routes = x.tokens * in->chosen;
-        const bool few = routes < x.experts;
-        const dim_t tokens = dim_of(x.tokens), inputs = dim_of(x.inputs);
+        const dim_t tokens = x.tokens, inputs = dim_of(x.inputs), one = dim_of(1),
+                    routes = dim_binary(c->m, DIM_MUL, tokens, dim_of(in->chosen));
+        const bool few = dim_bound(c->m, routes) < x.experts;
         if (few) {
                 const dim_t each[3] = { tokens, dim_of(in->chosen), inputs };
-                const dim_t rows[3] = { dim_of(routes), dim_of(1), inputs };
+                const dim_t rows[3] = { routes, one, inputs };
                 x.picked = compose_reshape(c, order, 1, rows);
                 v = compose_spread(c, v, type_tensor(c->m, E_F32, 3, each),
                                    (const int64_t[]){ 0, 2 });
@@ -241,7 +251,7 @@ struct value *compose_experts(struct compose *c, const struct compose_experts *i
         } else {
                 v = compose_reshape(c, v, 3, (const dim_t[]){ dim_of(1), tokens, inputs });
         }
-        const dim_t hidden[3] = { dim_of(few ? routes : x.experts), dim_of(few ? 1 : x.tokens),
+        const dim_t hidden[3] = { few ? routes : dim_of(x.experts), few ? one : tokens,
                                   dim_of(compose_max(x.inner, x.inputs)) };
         if (!v || (few && !x.picked) || !compose_type(c, E_F32, 3, hidden))
                 return NULL;
@@ -258,8 +268,8 @@ struct value *compose_experts(struct compose *c, const struct compose_experts *i
                 y = compose_reshape(c, y, 3, (const dim_t[]){ tokens, dim_of(in->chosen), inputs });
                 shares = compose_spread(c, shares, y->type, (const int64_t[]){ 0, 1 });
         } else {
-                struct value *none = constant_number(
-                        c->m, type_static(c->m, E_F32, 2, (int64_t[]){ x.tokens, x.experts }), 0);
+                const dim_t all[2] = { tokens, dim_of(x.experts) };
+                struct value *none = constant_number(c->m, type_tensor(c->m, E_F32, 2, all), 0);
                 shares = compose_scatter(c, none, order, shares, 1, SCATTER_REPLACE);
                 shares = compose_transpose(c, shares, (const int64_t[]){ 1, 0 });
                 shares = compose_spread(c, shares, y->type, (const int64_t[]){ 0, 1 });

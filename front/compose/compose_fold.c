@@ -68,7 +68,7 @@ static bool place_known(struct compose *c, struct fold *f)
             !compose_elements(c, f->w.rank, out, &f->positions) ||
             !compose_elements(c, f->w.rank, f->padded, &f->pixels))
                 return false;
-        if (value_extent(x, 1) % f->taps || value_extent(x, 2) != f->positions)
+        if (value_extent(x, 1) % f->taps || !dim_is(x->type->dims[2], f->positions))
                 return compose_invalid(c, "columns %s, want a multiple of %lld by %lld",
                                        compose_text(c, x->type), (long long)f->taps,
                                        (long long)f->positions);
@@ -149,8 +149,8 @@ struct value *compose_fold(struct compose *c, const struct compose_fold *in)
                 return NULL;
         /* Images lie last, so that an update is one pixel of all of them. */
         int64_t pads[RANK_MAX] = { 0 }, ones[RANK_MAX] = { 1, 1 };
-        dim_t dims[RANK_MAX] = { dim_of(value_extent(x, 0)), dim_of(value_extent(x, 1) / f.taps) };
-        const dim_t images = dim_of(dim_extent(dims[0]) * dim_extent(dims[1])),
+        dim_t dims[RANK_MAX] = { x->type->dims[0], dim_of(value_extent(x, 1) / f.taps) };
+        const dim_t images = dim_binary(c->m, DIM_MUL, dims[0], dims[1]),
                     columns[3] = { images, dim_of(f.taps), dim_of(f.positions) },
                     places[3] = { columns[1], columns[2], dim_of(1) },
                     all[2] = { dim_of(f.pixels), images };

@@ -61,20 +61,19 @@ struct value *compose_inverse(struct compose *c, struct value *x)
         const struct type *full = x->type;
         const int outer = full->rank - 2;
         const int64_t n = value_extent(x, outer);
-        int64_t batch, extents[RANK_MAX];
+        const dim_t batch = type_product(c->m, full, 0, outer);
 
         if (n != value_extent(x, outer + 1)) {
                 compose_invalid(c, "matrices of %lld rows and %lld columns, want square ones",
                                 (long long)n, (long long)value_extent(x, outer + 1));
                 return NULL;
         }
-        dims_extents(extents, outer, full->dims);
-        if (!compose_elements(c, outer, extents, &batch))
-                return NULL;
-        if (!batch || !n)
+        if (dim_is(batch, 0) || !n)
                 return x;
-        const dim_t dims[3] = { dim_of(batch), dim_of(n), dim_of(n) };
-        const struct type *index = type_tensor(c->m, E_I64, 3, dims);
+        const dim_t dims[3] = { batch, dim_of(n), dim_of(n) };
+        const struct type *index = compose_type(c, E_I64, 3, dims);
+        if (!index)
+                return NULL;
         struct value *row = build_iota(c->b, index, 1);
         struct value *unit = compose_binary(c, OP_eq, row, build_iota(c->b, index, 2));
         x = compose_reshape(c, compose_wide(c, x), 3, dims);

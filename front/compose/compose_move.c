@@ -369,6 +369,6 @@ struct value *compose_cache_update(struct compose *c, struct value *x, struct va
         if (begin)
                 at = add(c, at, compose_spread(c, begin, at->type, (const int64_t[]){ 0 }));
         if (circular)
-                at = compose_with(c, OP_mod, at, (double)value_extent(x, axis));
+                at = compose_binary(c, OP_mod, at, compose_extent(c, x->type->dims[axis]));
         return compose_scatter(c, x, at, update, axis, SCATTER_REPLACE);
 }

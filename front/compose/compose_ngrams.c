@@ -47,8 +47,8 @@ static struct value *searched(struct compose *c, const struct compose_ngrams *p,
                               int length, const struct type *places, int64_t base)
 {
         int64_t begin;
-        const int64_t count = compose_ngrams_of(p, length, &begin), rows = value_extent(x, 0),
-                      tokens = value_extent(x, 1), gaps = type_extent(places, 0);
+        const int64_t count = compose_ngrams_of(p, length, &begin);
+        const dim_t rows = x->type->dims[0], tokens = x->type->dims[1];
         struct gram *grams = arena_array(c->arena, (size_t)count, sizeof *grams);
         int64_t *keys = constant_room(c->m, (size_t)count * sizeof *keys),
                 *numbers = constant_room(c->m, (size_t)count * sizeof *numbers);
@@ -65,12 +65,13 @@ static struct value *searched(struct compose *c, const struct compose_ngrams *p,
         const struct type *table = type_static(c->m, E_I64, 1, &count);
         struct value *key_table = constant_dense(c->m, table, keys, NULL);
         struct value *number_table = constant_dense(c->m, table, numbers, NULL);
+        struct value *behind = compose_cast(c, compose_extent(c, tokens), places->element);
         struct value *gap = plus(c, build_iota(c->b, places, 0), 1),
                      *first = build_iota(c->b, places, 1), *key = NULL, *known = NULL;
         for (int k = 0; k < length; k++) {
                 struct value *at = add(c, first, times(c, gap, k));
-                struct value *there = compose_with(c, OP_lt, at, (double)tokens);
-                at = compose_with(c, OP_min, at, (double)tokens - 1);
+                struct value *there = compose_binary(c, OP_lt, at, behind);
+                at = compose_binary(c, OP_min, at, plus(c, behind, -1));
                 struct value *token = at ? build_gather(c->b, x, at, 1) : NULL;
                 struct value *fits = compose_with(c, OP_ge, token, 0);
                 fits = compose_binary(c, OP_and, fits,
@@ -86,9 +87,9 @@ static struct value *searched(struct compose *c, const struct compose_ngrams *p,
         struct value *number = at ? build_gather(c->b, number_table, at, 0) : NULL;
         number = compose_select(c, known, number, compose_integer(c, E_I64, count));
         number = compose_reshape(c, number, 2,
-                                 (const dim_t[]){ dim_of(rows), dim_of(gaps * tokens) });
-        const struct type *to =
-                compose_type_static(c, E_I32, 2, (const int64_t[]){ rows, count + 1 });
+                                 (const dim_t[]){ rows, type_product(c->m, places, 0, 2) });
+        const dim_t sums[2] = { rows, dim_of(count + 1) };
+        const struct type *to = compose_type(c, E_I32, 2, sums);
         if (!number || !to)
                 return NULL;
         struct value *one = constant_number(c->m, type_with_element(c->m, number->type, E_I32), 1);
@@ -103,35 +104,31 @@ static struct value *counted(struct compose *c, const struct compose_ngrams *p, 
                              int length)
 {
         static const int64_t over[] = { 0, 1, 2 };
-        const int64_t tokens = value_extent(x, 1);
+        const int64_t most = dim_bound(c->m, x->type->dims[1]);
+        const dim_t rows = x->type->dims[0], tokens = x->type->dims[1];
         int64_t begin, count = compose_ngrams_of(p, length, &begin), gaps = 1;
 
         if (length > 1)
-                gaps = compose_min(p->skips, (tokens - 1) / (length - 1) - 1) + 1;
-        const struct type *all = type_tensor(
-                c->m, E_I32, 2, (const dim_t[]){ dim_of(value_extent(x, 0)), dim_of(count) });
-        if (gaps < 1 || tokens < length)
-                return constant_number(c->m, all, 0);
-        const enum element index = tokens <= INT32_MAX / 2 ? E_I32 : E_I64;
-        const struct type *places = compose_type(c, index, 2,
-                                                 (const dim_t[]){ dim_of(gaps), dim_of(tokens) }),
-                          *pairs = places ? compose_type(
-                                                    c, E_I64, 4,
-                                                    (const dim_t[]){ dim_of(value_extent(x, 0)),
-                                                                     dim_of(gaps), dim_of(tokens),
-                                                                     dim_of(count) })
-                                          : NULL;
+                gaps = compose_min(p->skips, (most - 1) / (length - 1) - 1) + 1;
+        const dim_t grams[2] = { rows, dim_of(count) }, at_most[2] = { dim_of(gaps), tokens },
+                    each[4] = { rows, dim_of(gaps), tokens, dim_of(count) };
+        if (gaps < 1 || most < length)
+                return constant_number(c->m, type_tensor(c->m, E_I32, 2, grams), 0);
+        const enum element index = most <= INT32_MAX / 2 ? E_I32 : E_I64;
+        const struct type *places = compose_type(c, index, 2, at_most),
+                          *pairs = places ? compose_type(c, E_I64, 4, each) : NULL;
         if (!pairs)
                 return NULL;
         int64_t base;
         if (count > COMPARED_MOST && (base = base_of(p, begin, count, length)))
                 return searched(c, p, x, length, places, base);
+        struct value *behind = compose_cast(c, compose_extent(c, tokens), index);
         struct value *gap = plus(c, build_iota(c->b, places, 0), 1),
                      *first = build_iota(c->b, places, 1), *hit = NULL;
         for (int k = 0; k < length; k++) {
                 struct value *at = add(c, first, times(c, gap, k));
-                struct value *there = compose_with(c, OP_lt, at, (double)tokens);
-                at = compose_with(c, OP_min, at, (double)tokens - 1);
+                struct value *there = compose_binary(c, OP_lt, at, behind);
+                at = compose_binary(c, OP_min, at, plus(c, behind, -1));
                 struct value *token = at ? build_gather(c->b, x, at, 1) : NULL;
                 int64_t *column = constant_room(c->m, (size_t)count * sizeof *column);
                 for (int64_t i = 0; i < count; i++)
@@ -180,8 +177,8 @@ struct value *compose_ngrams(struct compose *c, const struct compose_ngrams *p, 
                         type_tensor(c->m, E_I32, 2, (const dim_t[]){ dims[0], dim_of(grams) });
                 if (!grams)
                         continue;
-                bool asked = length >= p->least && length <= p->most && dim_extent(dims[1]) &&
-                             dim_extent(dims[0]);
+                bool asked = length >= p->least && length <= p->most && !dim_is(dims[1], 0) &&
+                             !dim_is(dims[0], 0);
                 if (!(parts[count++] =
                               asked ? counted(c, p, x, length) : constant_number(c->m, none, 0)))
                         return NULL;
@@ -203,13 +200,28 @@ struct value *compose_ngrams(struct compose *c, const struct compose_ngrams *p, 
         return compose_transpose(c, y, (const int64_t[]){ 1, 0 });
 }
 
+/* Returns the word of each row of ids [rows, words] that is the `back`-th from the end, [rows, 1];
+ * a row that has fewer has its first one. */
+static struct value *from_end(struct compose *c, struct value *ids, int64_t back)
+{
+        const dim_t words = ids->type->dims[1], columns[2] = { ids->type->dims[0], dim_of(1) };
+
+        if (dim_is_static(words))
+                return compose_part(c, ids, 1, dim_extent(words) - back, 1);
+        struct value *at = plus(c, compose_extent(c, words), -(double)back);
+        at = compose_with(c, OP_max, at, 0);
+        struct value *word = at ? build_gather(c->b, ids, at, 1) : NULL;
+        return compose_reshape(c, word, 2, columns);
+}
+
 struct value *compose_forbid_repeats(struct compose *c, struct value *ids, struct value *scores,
                                      int64_t size, double never)
 {
-        const int64_t places = value_extent(ids, 1) - size + 1;
+        const dim_t words_of = ids->type->dims[1];
+        const dim_t places = dim_binary(c->m, DIM_SUB, words_of, dim_of(size - 1));
         struct value *same = NULL;
 
-        if (places < 1)
+        if (dim_is(places, 0))
                 return scores;
         if (size > c->limits->unrolled_steps) {
                 compose_unsupported(c, "n-grams of %lld words", (long long)size);
@@ -217,15 +229,15 @@ struct value *compose_forbid_repeats(struct compose *c, struct value *ids, struc
         }
         for (int64_t i = 0; i + 1 < size; i++) { /* Word i behind each position is compared with
                                                   * word i of the last size - 1 words. */
-                struct value *there = compose_part(c, ids, 1, i, places);
-                struct value *last = compose_part(c, ids, 1, places + i, 1);
+                struct value *there = compose_span(c, ids, 1, i, places);
+                struct value *last = from_end(c, ids, size - 1 - i);
                 struct value *both[2] = { there, last };
                 if (!there || !last || !compose_broadcast(c, both, 2))
                         return NULL;
                 struct value *equal = compose_binary(c, OP_eq, both[0], both[1]);
                 same = same ? compose_binary(c, OP_and, same, equal) : equal;
         }
-        struct value *words = compose_part(c, ids, 1, size - 1, places);
+        struct value *words = compose_span(c, ids, 1, size - 1, places);
         if (!words || (size > 1 && !same))
                 return NULL;
         const struct type *t = type_with_element(c->m, words->type, E_F32);

@@ -4,6 +4,7 @@
 #include "front/compose/compose_window.h"
 
 #include <float.h>
+#include <math.h>
 
 #include "front/compose/compose_arithmetic.h"
 #include "front/compose/compose_move.h"
@@ -83,10 +84,23 @@ static struct value *column_major(struct compose *c, struct value *at, const str
         return add(c, base, sum);
 }
 
+/* Returns x, in which pads that depend on what a run gives are lower than all numbers. */
+static struct value *padded_least(struct compose *c, struct compose_window *w, struct value *x)
+{
+        const enum element e = value_element(x);
+        const bool is_signed = element_info[e].class == CLASS_SINT;
+        const double least = element_is_float(e) ? -INFINITY
+                             : is_signed         ? -ldexp(1, 8 * element_info[e].bytes - 1)
+                                                 : 0;
+        return compose_window_padded(c, w, x, least);
+}
+
 struct value *compose_max_pool(struct compose *c, struct value *x, struct compose_pool *pool,
                                struct value **at)
 {
-        if (!pool_place(c, x, pool))
+        if (!at)
+                x = padded_least(c, &pool->window, x);
+        if (!x || !pool_place(c, x, pool))
                 return NULL;
         if (at) {
                 *at = value_build(c->b, OP_arg_window, &x, 1,
@@ -160,17 +174,42 @@ static struct value *pool_divisor(struct compose *c, const struct compose_pool *
         return divisor && *everywhere != 1 ? times(c, divisor, *everywhere) : divisor;
 }
 
+/* Returns 1 for each pixel of an image of x's extents, and 0 for pads that depend on what a run
+ * gives. */
+static struct value *padded_ones(struct compose *c, struct compose_window *w, const struct value *x)
+{
+        dim_t dims[RANK_MAX] = { dim_of(1), dim_of(1) };
+
+        for (int d = 2; d < value_rank(x); d++)
+                dims[d] = x->type->dims[d];
+        const struct type *t = type_tensor(c->m, compose_wide_element(value_element(x)),
+                                           value_rank(x), dims);
+        return compose_window_padded(c, w, constant_number(c->m, t, 1), 0);
+}
+
 struct value *compose_average_pool(struct compose *c, struct value *x, struct compose_pool *pool)
 {
         enum element e = value_element(x);
         double everywhere;
 
-        if (!pool_place(c, x, pool))
+        struct compose_window w = pool->window;
+        struct value *given = x, *ones = NULL;
+        x = compose_window_padded(c, &pool->window, x, 0);
+        if (x && x != given && !pool->include_pads && !(ones = padded_ones(c, &w, given)))
+                return NULL;
+        if (!x || !pool_place(c, x, pool))
                 return NULL;
         x = compose_wide(c, x);
         struct value *sum = window_reduce(c, REDUCE_sum, x, &pool->window);
         if (!sum)
                 return NULL;
+        if (ones) {
+                struct value *counts = window_reduce(c, REDUCE_sum, ones, &pool->window);
+                struct value *both[2] = { sum, compose_cast(c, counts, value_element(sum)) };
+                if (!both[1] || !compose_broadcast(c, both, 2))
+                        return NULL;
+                return compose_cast(c, divide(c, both[0], both[1]), e);
+        }
         struct value *divisor = pool_divisor(c, pool, x, sum, &everywhere);
         if (!divisor)
                 return compose_cast(c, compose_with(c, OP_div, sum, everywhere), e);
@@ -248,19 +287,18 @@ struct value *compose_max_unpool(struct compose *c, struct value *x, struct valu
         const int rank = value_rank(x);
         const struct type *t = compose_type(c, value_element(x), rank, dims),
                           *to = t ? compose_type(c, value_element(x), rank, result) : NULL;
-        const int64_t none[RANK_MAX] = { 0 };
+        const int64_t begin[RANK_MAX] = { 0 };
         if (!t || !to)
                 return NULL;
-        const int64_t pooled = type_elements(t);
-        at = compose_reshape(c, at, 2,
-                             (const dim_t[]){ dim_of(type_elements(x->type)), dim_of(1) });
-        x = compose_reshape(c, x, 1, (const dim_t[]){ dim_of(type_elements(x->type)) });
-        struct value *y = compose_scatter(
-                c, constant_number(c->m, type_static(c->m, t->element, 1, &pooled), 0), at, x, -1,
-                SCATTER_REPLACE);
+        const dim_t pooled = type_product(c->m, t, 0, rank),
+                    places[2] = { type_product(c->m, x->type, 0, rank), dim_of(1) };
+        at = compose_reshape(c, at, 2, places);
+        x = compose_reshape(c, x, 1, places);
+        struct value *none = constant_number(c->m, type_tensor(c->m, t->element, 1, &pooled), 0);
+        struct value *y = compose_scatter(c, none, at, x, -1, SCATTER_REPLACE);
         y = compose_reshape(c, y, rank, dims);
         return compose_pad(c, y, y ? build_scalar(c->b, value_element(y), 0) : NULL,
-                           constant_ints(c->m, none, rank), PAD_CONSTANT, to);
+                           constant_ints(c->m, begin, rank), PAD_CONSTANT, to);
 }
 
 struct value *compose_cumulate(struct compose *c, struct value *x, enum reducer kind, int axis,

@@ -111,21 +111,26 @@ struct value *compose_per_block(struct compose *c, const char *what, struct valu
         if (t->rank == 1 && block == 0) {
                 if (dim_equal(t->dims[0], x->dims[at]))
                         return compose_along(c, v, x, at);
-                compose_invalid(c, "%s %s, want %lld numbers for axis %d", what, compose_text(c, t),
-                                (long long)type_extent(x, at), at);
+                compose_invalid(c, "%s %s, want %s numbers for axis %d", what, compose_text(c, t),
+                                dim_text(c->arena, c->m, x->dims[at]), at);
                 return NULL;
         }
         bool fits = t->rank == rank && block > 0 && block <= NUMBER_MAX;
-        for (int d = 0; d < rank && fits; d++)
-                fits = dim_is(t->dims[d],
-                              d == at ? divide_up(type_extent(x, d), block) : type_extent(x, d));
+        for (int d = 0; d < rank && fits; d++) {
+                dim_t want = x->dims[d];
+                if (d == at) {
+                        want = dim_binary(c->m, DIM_ADD, want, dim_of(block - 1));
+                        want = dim_binary(c->m, DIM_DIV, want, dim_of(block));
+                }
+                fits = dim_equal(t->dims[d], want);
+        }
         if (!fits) {
                 compose_invalid(c, "%s %s for an input %s in blocks of %lld along axis %d", what,
                                 compose_text(c, t), compose_text(c, x), (long long)block, at);
                 return NULL;
         }
-        struct value *index =
-                compose_with(c, OP_div, compose_iota(c, E_I64, type_extent(x, at)), (double)block);
+        struct value *index = build_iota(c->b, type_tensor(c->m, E_I64, 1, &x->dims[at]), 0);
+        index = compose_with(c, OP_div, index, (double)block);
         return index ? build_gather(c->b, v, index, at) : NULL;
 }
 

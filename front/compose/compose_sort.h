@@ -9,7 +9,7 @@
 /* Returns the first `count` of the i64 indices along the axis that bring x into order. */
 struct value *compose_argsort(struct compose *c, struct value *x, int axis, int64_t descending,
                               int64_t count);
-/* Does the same where the extents may be those of a run, and x is of truth values. */
+/* Does the same where the extents may be those of a run. */
 struct value *compose_argsort_part(struct compose *c, struct value *x, int axis,
                                    int64_t descending, dim_t count);
 /* Returns x of one dimension or more. Code that finds the scalar `fits` false at run time fails, by

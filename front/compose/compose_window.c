@@ -9,28 +9,41 @@
 
 /* ---- windows ---- */
 
+static bool is_same(const struct compose_window *w)
+{
+        return w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER;
+}
+
+/* Places a window of PAD_SAME. Returns false where its pads depend on what a run gives. Pads are
+ * numbers where places times stride are so many more than there are elements in every run, and none
+ * where windows are of one element. */
+static bool same_known(struct compose *c, struct compose_window *w, int d, dim_t in)
+{
+        const int64_t extent = compose_window_extent(w, d), stride = w->strides[d];
+        const dim_t whole = dim_round_up(c->m, in, stride);
+        int64_t more, *low = &w->pads[d], *high = &w->pads[w->rank + d];
+
+        if (extent == 1)
+                more = 0;
+        else if (!dim_difference(c->m, whole, in, &more))
+                return false;
+        const int64_t total = extent == 1 ? 0 : compose_max(0, more - stride + extent);
+        *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
+        *high = total - *low;
+        w->high[d] = *high;
+        w->out[d] = dim_binary(c->m, DIM_DIV, whole, dim_of(stride));
+        return true;
+}
+
 /* Places a window along a dimension whose extent a run gives. Returns false where it is static, or
  * where pads or the number of positions depend on the extent in another way than by a quotient. */
 static bool place_open(struct compose *c, struct compose_window *w, int d, dim_t in, bool ceil_mode)
 {
         int64_t extent = compose_window_extent(w, d), stride = w->strides[d];
         int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
-        bool same = w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER;
         if (dim_is_static(in))
                 return false;
-        if (same) {                     /* Pads are numbers where places times stride are so many
-                                         * more than there are elements in every run. */
-                int64_t more;
-                dim_t whole = dim_round_up(c->m, in, stride);
-                if (!dim_difference(c->m, whole, in, &more))
-                        return false;
-                const int64_t total = compose_max(0, more - stride + extent);
-                *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
-                *high = total - *low;
-                w->high[d] = *high;
-                w->out[d] = dim_binary(c->m, DIM_DIV, whole, dim_of(stride));
-                return true;
-        } else if (w->auto_pad == PAD_VALID) {
+        if (w->auto_pad == PAD_VALID) {
                 *low = *high = 0;
         }
         if (dim_least(c->m, in) + *low + *high < extent)
@@ -47,24 +60,91 @@ static bool place_open(struct compose *c, struct compose_window *w, int d, dim_t
         return !dim_equal(w->out[d], DIM_NONE);
 }
 
+/* Returns how far the windows of PAD_SAME reach in all, where the extent is of a run. */
+static dim_t same_reach(struct compose *c, const struct compose_window *w, int d, dim_t in)
+{
+        const int64_t more = compose_window_extent(w, d) - w->strides[d];
+        return dim_binary(c->m, DIM_ADD, dim_round_up(c->m, in, w->strides[d]), dim_of(more));
+}
+
+/* Do the pads of PAD_SAME depend on what a run gives? They do not where windows do not overlap, as
+ * those of one element. */
+static bool same_varies(struct compose *c, const struct compose_window *w, int d, dim_t in)
+{
+        int64_t more;
+        return !dim_is_static(in) && compose_window_extent(w, d) > 1 &&
+               !dim_difference(c->m, dim_round_up(c->m, in, w->strides[d]), in, &more);
+}
+
+struct value *compose_window_padded(struct compose *c, struct compose_window *w, struct value *x,
+                                    double fill)
+{
+        const int rank = w->rank + 2;
+        struct value *low[RANK_MAX];
+        dim_t dims[RANK_MAX];
+        bool varies = false;
+
+        for (int d = 0; d < rank; d++)
+                dims[d] = x->type->dims[d];
+        for (int d = 0; d < w->rank; d++)
+                varies = varies || same_varies(c, w, d, dims[d + 2]);
+        if (!varies || !is_same(w))
+                return x;
+        struct value *zero = constant_ints(c->m, (const int64_t[]){ 0 }, 1);
+        for (int d = 0; d < rank; d++)
+                low[d] = zero;
+        for (int d = 0; d < w->rank; d++) {
+                dim_t *in = &dims[d + 2];
+                if (same_varies(c, w, d, *in)) {
+                        if (compose_window_extent(w, d) < w->strides[d]) {
+                                compose_unsupported(c, "auto_pad of windows that leave elements "
+                                                       "out, over an extent %s",
+                                                    dim_text(c->arena, c->m, *in));
+                                return NULL;
+                        }
+                        const dim_t reach = same_reach(c, w, d, *in);
+                        struct value *end = compose_extent(c, reach);
+                        struct value *total =
+                                compose_binary(c, OP_sub, end, compose_extent(c, *in));
+                        total = w->auto_pad == PAD_SAME_LOWER ? plus(c, total, 1) : total;
+                        total = compose_with(c, OP_shr, total, 1);
+                        low[d + 2] = compose_reshape(c, total, 1, zero->type->dims);
+                        *in = reach;
+                        w->pads[d] = w->pads[w->rank + d] = 0;
+                } else if (!same_known(c, w, d, *in)) {
+                        return NULL;
+                }
+                if (!low[d + 2])
+                        return NULL;
+        }
+        w->auto_pad = PAD_NOTSET;       /* All pads are numbers. */
+        const struct type *to = compose_type(c, value_element(x), rank, dims);
+        struct value *value = build_scalar(c->b, value_element(x), fill);
+        struct value *begin = build_concat(c->b, low, rank, 0);
+        return compose_pad(c, x, value, begin, PAD_CONSTANT, to);
+}
+
 bool compose_window_place(struct compose *c, struct compose_window *w, const dim_t *in,
                           bool ceil_mode)
 {
         for (int d = 0; d < w->rank; d++) {
                 int64_t extent = compose_window_extent(w, d), stride = w->strides[d];
                 int64_t *low = &w->pads[d], *high = &w->pads[w->rank + d];
+                if (is_same(w)) {
+                        if (same_known(c, w, d, in[d]))
+                                continue;
+                        return compose_unsupported(c, "pads that depend on an extent %s, here",
+                                                   dim_text(c->arena, c->m, in[d]));
+                }
                 if (place_open(c, w, d, in[d], ceil_mode))
                         continue;
-                if (w->auto_pad == PAD_SAME_UPPER || w->auto_pad == PAD_SAME_LOWER) {
-                        const int64_t places = divide_up(dim_extent(in[d]), stride);
-                        int64_t total =
-                                compose_max(0, (places - 1) * stride + extent - dim_extent(in[d]));
-                        w->out[d] = dim_of(places);
-                        *low = w->auto_pad == PAD_SAME_UPPER ? total / 2 : total - total / 2;
-                        *high = total - *low;
-                        w->high[d] = *high;
-                        continue;
-                }
+                if (!dim_is_static(in[d]))
+                        return compose_unsupported(
+                                c,
+                                "a window of extent %lld over an extent %s of %lld or more, with "
+                                "which it does not go in every run; --dim gives a lower bound",
+                                (long long)extent, dim_text(c->arena, c->m, in[d]),
+                                (long long)dim_least(c->m, in[d]));
                 if (w->auto_pad == PAD_VALID)
                         *low = *high = 0;
                 int64_t slack = dim_extent(in[d]) + *low + *high - extent;
@@ -163,7 +243,11 @@ struct value *compose_with_bias(struct compose *c, struct value *y, struct value
 struct value *compose_conv(struct compose *c, struct value *x, struct value *w, struct value *bias,
                            struct compose_window *window, int64_t groups)
 {
-        if (!compose_conv_place(c, x, w, window, groups))
+        if (!compose_conv_ranks(c, x, w))
+                return NULL;
+        dims_extents(window->kernel, value_rank(x) - 2, w->type->dims + 2);
+        x = compose_window_padded(c, window, x, 0);
+        if (!x || !compose_conv_place(c, x, w, window, groups))
                 return NULL;
         return compose_with_bias(c, compose_convolve(c, x, w, window, groups, E_COMPUTE), bias);
 }

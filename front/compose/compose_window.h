@@ -25,6 +25,11 @@ struct compose_window {
  * false after an error. */
 bool compose_window_place(struct compose *c, struct compose_window *w, const dim_t *in,
                           bool ceil_mode);
+/* Returns x [N, C, spatial], or, where the pads of PAD_SAME depend on extents that a run gives, x
+ * with these pads, filled with this number: then the window has no pads there, and its others are
+ * numbers. The kernel is set. */
+struct value *compose_window_padded(struct compose *c, struct compose_window *w, struct value *x,
+                                    double fill);
 /* Returns the extent of the dilated kernel. */
 static inline int64_t compose_window_extent(const struct compose_window *w, int d)
 {

@@ -204,7 +204,7 @@ static struct value *factors_of(struct onnx_import *im, struct onnx_node *n, str
         else if (f->rank == rank)
                 dims[rank - 1] = f->dims[rank - 1];
         const struct type *want = type_tensor(im->m, f->element, rank, dims);
-        if (type_elements(want) != type_elements(f) ||
+        if (!dim_equal(type_product(im->m, want, 0, rank), type_product(im->m, f, 0, f->rank)) ||
             (!dim_is(dims[rank - 1], 1) && !dim_equal(dims[rank - 1], t->dims[rank - 1]))) {
                 onnx_invalid(im, n, "factors are %s for streams %s", compose_text(im->c, f),
                              compose_text(im->c, t));

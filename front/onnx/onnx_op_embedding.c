@@ -63,21 +63,27 @@ static bool embed(struct onnx_import *im, struct onnx_node *n, const struct embe
                 return false;
         if (!e->segments != !kinds)
                 return onnx_invalid(im, n, "segment_ids and segment_embedding go together");
+        const dim_t steps = e->ids->type->dims[1];
         if (value_extent(places, 1) != value_extent(words, 1) ||
             (kinds &&
              (value_rank(kinds) != 2 || value_extent(kinds, 1) != value_extent(words, 1))) ||
             (e->mask && e->mask->type != e->ids->type) ||
             (e->segments && e->segments->type != e->ids->type) ||
-            (!e->positions && value_extent(places, 0) < value_extent(e->ids, 1)))
+            (!e->positions && value_extent(places, 0) < dim_least(im->m, steps)))
                 return onnx_invalid(im, n, "tables %s and %s do not fit ids %s",
                                     compose_text(im->c, words->type),
                                     compose_text(im->c, places->type),
                                     compose_text(im->c, e->ids->type));
+        if (!e->positions && value_extent(places, 0) < dim_bound(im->m, steps))
+                return onnx_unsupported(im, n, "up to %lld steps, where the table has %lld "
+                                               "positions; --dim gives a lower bound",
+                                        (long long)dim_bound(im->m, steps),
+                                        (long long)value_extent(places, 0));
         struct compose_quantized rows = e->places;
         struct value *x = embedded(im, &e->words, e->ids), *at = NULL;
         if (e->positions)
                 at = embedded(im, &rows, e->positions);
-        else if ((rows.numbers = compose_part(im->c, rows.numbers, 0, 0, value_extent(e->ids, 1))))
+        else if ((rows.numbers = compose_span(im->c, rows.numbers, 0, 0, steps)))
                 at = real_of(im, &rows);
         x = x && at ? compose_binary(im->c, OP_add, x, at) : NULL;
         struct value *more = kinds ? embedded(im, &e->kinds, e->segments) : NULL;

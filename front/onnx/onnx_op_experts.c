@@ -56,11 +56,8 @@ static bool experts_read(struct onnx_import *im, struct onnx_node *n, struct com
 static bool experts_output(struct onnx_import *im, struct onnx_node *n, struct compose_experts *x)
 {
         const struct type *t = x->x->type;
-        int64_t tokens = type_extent(t, 0);
+        const dim_t rows[2] = { type_product(im->m, t, 0, t->rank - 1), t->dims[t->rank - 1] };
 
-        if (t->rank == 3)
-                tokens *= type_extent(t, 1);
-        const dim_t rows[2] = { dim_of(tokens), t->dims[t->rank - 1] };
         x->x = compose_reshape(im->c, x->x, 2, rows);
         struct value *y = x->x ? compose_experts(im->c, x) : NULL;
         return onnx_output(n, 0, y ? compose_reshape(im->c, y, t->rank, t->dims) : NULL);
@@ -165,16 +162,16 @@ static struct value *among_largest(struct onnx_import *im, struct value *x, int6
 static struct value *of_best_groups(struct onnx_import *im, struct value *scores, int64_t groups,
                                     int64_t kept, int64_t summed)
 {
-        const int64_t tokens = value_extent(scores, 0), size = value_extent(scores, 1) / groups;
-        const int64_t last = 2;
+        const int64_t size = value_extent(scores, 1) / groups, last = 2;
+        const dim_t tokens = scores->type->dims[0];
         struct value *x = compose_reshape(
-                im->c, scores, 3, (const dim_t[]){ dim_of(tokens), dim_of(groups), dim_of(size) });
+                im->c, scores, 3, (const dim_t[]){ tokens, dim_of(groups), dim_of(size) });
         struct value *order = compose_argsort(im->c, x, 2, 1, compose_min(summed, size));
         struct value *best = order ? compose_gather_elements(im->c, x, order, 2) : NULL;
         struct value *sums = compose_reduce(im->c, REDUCE_sum, best, &last, 1, E_COMPUTE);
         struct value *keep = sums ? among_largest(im, sums, kept) : NULL;
         keep = compose_reshape(im->c, keep, 3,
-                               (const dim_t[]){ dim_of(tokens), dim_of(groups), dim_of(1) });
+                               (const dim_t[]){ tokens, dim_of(groups), dim_of(1) });
         struct value *never = build_scalar(&im->b, E_F32, -INFINITY);
         x = compose_select(im->c, keep, x, never);
         return compose_reshape(im->c, x, 2, scores->type->dims);
@@ -213,8 +210,9 @@ bool onnx_import_moe_group_router(struct onnx_import *im, struct onnx_node *n)
                 return onnx_invalid(im, n, "%lld of %lld experts in %lld of %lld groups for %s",
                                     (long long)chosen, (long long)experts, (long long)kept,
                                     (long long)groups, compose_text(im->c, x->type));
-        const int64_t tokens = width ? type_elements(x->type) / width : 0;
-        x = compose_reshape(im->c, x, 2, (const dim_t[]){ dim_of(tokens), dim_of(width) });
+        const dim_t rows_of[2] = { type_product(im->m, x->type, 0, value_rank(x) - 1),
+                                   dim_of(width) };
+        x = compose_reshape(im->c, x, 2, rows_of);
         x = compose_cast(im->c, x, E_F32);
         x = rows && x ? compose_dot(im->c, x, compose_cast(im->c, rows, E_F32), 0, 1, 1, E_COMPUTE)
                       : x;

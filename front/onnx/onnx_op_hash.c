@@ -95,7 +95,7 @@ bool onnx_import_ngram_repeat_block(struct onnx_import *im, struct onnx_node *n)
             !onnx_int_required(im, n, "ngram_size", &size) ||
             !onnx_int_range(im, n, "ngram_size", 0, 1, NUMBER_MAX, &size))
                 return false;
-        if (value_extent(ids, 0) != value_extent(scores, 0))
+        if (!dim_equal(ids->type->dims[0], scores->type->dims[0]))
                 return onnx_invalid(im, n, "words %s and scores %s", compose_text(im->c, ids->type),
                                     compose_text(im->c, scores->type));
         return onnx_output(n, 0, compose_forbid_repeats(im->c, ids, scores, size, -INFINITY));

@@ -540,11 +540,46 @@ bool onnx_import_pad(struct onnx_import *im, struct onnx_node *n)
         return pad_static(im, n, mode, value, sorted, count, &axes);
 }
 
+/* Returns half of how much longer the first extent is than the second, rounded toward 0, as <1 x
+ * i64>. */
+static struct value *half_more(struct onnx_import *im, dim_t to, dim_t from)
+{
+        const dim_t one[1] = { dim_of(1) };
+        struct value *more = compose_extent(im->c, to);
+        more = compose_binary(im->c, OP_sub, more, compose_extent(im->c, from));
+        struct value *size = compose_with(im->c, OP_shr, compose_unary(im->c, OP_abs, more), 1);
+        struct value *less = compose_unary(im->c, OP_neg, size);
+        struct value *half =
+                compose_select(im->c, compose_with(im->c, OP_lt, more, 0), less, size);
+        return compose_reshape(im->c, half, 1, one);
+}
+
+/* Returns <rank x i64>: how much is added in front of each dimension, or cut where it is negative,
+ * where that makes one type of the other. */
+static struct value *around_centre(struct onnx_import *im, const struct type *to,
+                                   const struct type *from)
+{
+        struct value *low[RANK_MAX];
+        int64_t numbers[RANK_MAX];
+        bool known = true;
+
+        for (int d = 0; d < to->rank; d++) {
+                known = dim_difference(im->m, to->dims[d], from->dims[d], &numbers[d]) && known;
+                numbers[d] = known ? numbers[d] / 2 : 0;
+        }
+        if (known)
+                return constant_ints(im->m, numbers, to->rank);
+        for (int d = 0; d < to->rank; d++)
+                if (!(low[d] = half_more(im, to->dims[d], from->dims[d])))
+                        return NULL;
+        return build_concat(&im->b, low, to->rank, 0);
+}
+
 /* Crops or pads with 0 around the centre; the odd element is cut or added at the end. */
 bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0];
-        int64_t shape[RANK_MAX], low[RANK_MAX];
+        int64_t shape[RANK_MAX];
         int rank = value_rank(x), count;
         struct onnx_axes axes;
         dim_t dims[RANK_MAX];
@@ -558,7 +593,7 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
             !onnx_operand_ints(im, n, 1, shape, RANK_MAX, &count, &known))
                 return false;
         for (int d = 0; d < rank; d++)
-                dims[d] = dim_of(value_extent(x, d));
+                dims[d] = x->type->dims[d];
         if (known) {
                 if (count != (given_count ? given_count : rank))
                         return onnx_invalid(im, n, "shape has %d values for %d axes", count,
@@ -573,13 +608,9 @@ bool onnx_import_center_crop_pad(struct onnx_import *im, struct onnx_node *n)
         }
         if (!to)
                 return false;
-        for (int d = 0; d < rank; d++) {
-                int64_t more = type_extent(to, d) - value_extent(x, d);
-                low[d] = more >= 0 ? more / 2 : -(-more / 2);
-        }
         return onnx_output(n, 0,
                            compose_pad(im->c, x, build_scalar(&im->b, value_element(x), 0),
-                                       constant_ints(im->m, low, rank), PAD_CONSTANT, to));
+                                       around_centre(im, to, x->type), PAD_CONSTANT, to));
 }
 
 /* ---- DepthToSpace, SpaceToDepth, ReverseSequence ---- */

@@ -153,8 +153,8 @@ bool onnx_import_tf_idf_vectorizer(struct onnx_import *im, struct onnx_node *n)
         if (value_element(x) != E_I64 && value_element(x) != E_I32)
                 return onnx_invalid(im, n, "operand 0 is of %s, want i32 or i64",
                                     element_info[value_element(x)].text);
-        const dim_t dims[2] = { dim_of(rank == 2 ? value_extent(x, 0) : 1),
-                                dim_of(value_extent(x, rank - 1)) },
+        const dim_t dims[2] = { rank == 2 ? x->type->dims[0] : dim_of(1),
+                                x->type->dims[rank - 1] },
                     result[2] = { dims[0], dim_of(p.outputs) };
         if (p.lengths > NGRAM_TOKENS_MAX)
                 return onnx_unsupported(im, n, "n-grams of %d tokens", p.lengths);

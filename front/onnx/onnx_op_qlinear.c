@@ -138,8 +138,8 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
 {
         int operands = (n->input_count - 2) / 3, axis;
         struct value **v = arena_array(im->arena, (size_t)operands + 1, sizeof *v);
-        int64_t stated, sum = 0;
-        dim_t dims[RANK_MAX];
+        int64_t stated;
+        dim_t dims[RANK_MAX], sum = dim_of(0);
 
         if (n->input_count < 5 || (n->input_count - 2) % 3 || !n->inputs[2] || !n->inputs[0] ||
             !n->inputs[1])
@@ -157,14 +157,14 @@ bool onnx_import_qlinear_concat(struct onnx_import *im, struct onnx_node *n)
                         return false;
                 bool fits = value_rank(v[i]) == first->rank;
                 for (int d = 0; d < first->rank && fits; d++)
-                        fits = d == axis || dim_is(first->dims[d], value_extent(v[i], d));
+                        fits = d == axis || dim_equal(first->dims[d], v[i]->type->dims[d]);
                 if (!fits)
                         return onnx_invalid(im, n, "part %d is %s", i,
                                             compose_text(im->c, v[i]->type));
-                sum += value_extent(v[i], axis);
+                sum = dim_binary(im->m, DIM_ADD, sum, v[i]->type->dims[axis]);
         }
         for (int d = 0; d < first->rank; d++)
-                dims[d] = dim_of(d == axis ? sum : type_extent(first, d));
+                dims[d] = d == axis ? sum : first->dims[d];
         return compose_type(im->c, E_F32, first->rank, dims) &&
                quantized(im, n, build_concat(&im->b, v, operands, axis), 0,
                          value_element(n->inputs[1]));

@@ -62,8 +62,8 @@ bool onnx_import_crop_and_resize(struct onnx_import *im, struct onnx_node *n)
         if (!known)
                 return onnx_unsupported(im, n, "a crop_size that only a run knows");
         if (count != 2 || r.extents[0] < 1 || r.extents[1] < 1 || value_extent(r.regions, 1) != 4 ||
-            value_extent(r.images, 0) != value_extent(r.regions, 0) || !value_extent(r.x, 2) ||
-            !value_extent(r.x, 3))
+            !dim_equal(r.images->type->dims[0], r.regions->type->dims[0]) ||
+            dim_least(im->m, r.x->type->dims[2]) < 1 || dim_least(im->m, r.x->type->dims[3]) < 1)
                 return onnx_invalid(im, n, "regions are %s of images %s",
                                     compose_text(im->c, r.regions->type),
                                     compose_text(im->c, r.x->type));

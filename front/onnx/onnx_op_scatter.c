@@ -25,6 +25,14 @@ static bool scatter_read(struct onnx_import *im, struct onnx_node *n, int64_t *k
                onnx_unsupported(im, n, "reduction %s of %s", names[number], element_info[e].text);
 }
 
+/* Is the first extent in every run at most the second? */
+static bool is_within(const struct onnx_import *im, dim_t part, dim_t whole)
+{
+        int64_t more;
+        return (dim_exceeds(im->m, whole, part, &more) && more >= 0) ||
+               dim_bound(im->m, part) <= dim_least(im->m, whole);
+}
+
 bool onnx_import_scatter_elements(struct onnx_import *im, struct onnx_node *n)
 {
         struct value *x = n->inputs[0], *indices = n->inputs[1], *updates = n->inputs[2];
@@ -37,7 +45,8 @@ bool onnx_import_scatter_elements(struct onnx_import *im, struct onnx_node *n)
                 return false;
         bool fits = type_same_dims(indices->type, updates->type);
         for (int d = 0; d < value_rank(x); d++)
-                fits = fits && (d == axis || value_extent(indices, d) <= value_extent(x, d));
+                fits = fits && (d == axis || is_within(im, indices->type->dims[d],
+                                                       x->type->dims[d]));
         if (!fits)
                 return onnx_invalid(im, n, "updates are %s at indices %s of an operand %s",
                                     compose_text(im->c, updates->type),
@@ -87,15 +96,30 @@ bool onnx_import_tensor_scatter(struct onnx_import *im, struct onnx_node *n)
             !onnx_want_rank(im, n, 1, value_rank(x), value_rank(x)) ||
             !onnx_want_element(im, n, 2, E_I64) || !onnx_want_rank(im, n, 2, 1, 1))
                 return false;
-        bool fits = axis > 0 && (!begin || value_extent(begin, 0) == value_extent(x, 0));
+        const dim_t *held = x->type->dims, *given = update->type->dims;
+        bool fits = axis > 0 && (!begin || dim_equal(begin->type->dims[0], held[0]));
         for (int d = 0; d < value_rank(x); d++)
-                fits = fits && (d == axis ? value_extent(update, d) <= value_extent(x, d)
-                                          : value_extent(update, d) == value_extent(x, d));
+                fits = fits && (d == axis ? dim_least(im->m, given[d]) <= dim_bound(im->m, held[d])
+                                          : dim_equal(given[d], held[d]));
         if (!fits)
                 return onnx_invalid(im, n, "an update %s of a cache %s along axis %d",
                                     compose_text(im->c, update->type), compose_text(im->c, x->type),
                                     axis);
+        if (!is_within(im, given[axis], held[axis]))
+                return onnx_unsupported(im, n,
+                                        "an update of %s rows of a cache of %s, which may be "
+                                        "fewer; --dim says how they differ, as in --dim P=S+K",
+                                        dim_text(im->arena, im->m, given[axis]),
+                                        dim_text(im->arena, im->m, held[axis]));
         return onnx_output(n, 0, compose_cache_update(im->c, x, update, begin, axis, circular));
+}
+
+/* Returns the extent times the stride, and some more. */
+static dim_t unpooled(struct onnx_import *im, dim_t extent, int64_t stride, int64_t more)
+{
+        extent = dim_binary(im->m, DIM_MUL, extent, dim_of(stride));
+        return dim_binary(im->m, more < 0 ? DIM_SUB : DIM_ADD, extent,
+                          dim_of(more < 0 ? -more : more));
 }
 
 /* Each element goes to its flat index in the tensor that was pooled. A stated shape that is larger
@@ -117,11 +141,11 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
                                     compose_text(im->c, at->type), compose_text(im->c, x->type));
         for (int d = 0; d < rank; d++) {
                 int k = d - 2;
-                dims[d] = result[d] = dim_of(value_extent(x, d));
+                dims[d] = result[d] = x->type->dims[d];
                 if (k >= 0)
-                        dims[d] = result[d] =
-                                dim_of((dim_extent(dims[d]) - 1) * w.strides[k] + w.kernel[k] -
-                                       w.pads[k] - w.pads[k + rank - 2]);
+                        dims[d] = result[d] = unpooled(
+                                im, dims[d], w.strides[k],
+                                w.kernel[k] - w.strides[k] - w.pads[k] - w.pads[k + rank - 2]);
         }
         if (onnx_input(n, 2) && onnx_operand_ints(im, n, 2, stated, RANK_MAX, &count, &known) &&
             known && count == rank) {
@@ -135,12 +159,12 @@ bool onnx_import_max_unpool(struct onnx_import *im, struct onnx_node *n)
                         result[d] = t->dims[d];
         }
         for (int d = 0; d < rank; d++)
-                if (dim_extent(result[d]) < dim_extent(dims[d]) ||
+                if (!is_within(im, dims[d], result[d]) ||
                     (d < 2 && !dim_equal(result[d], dims[d])))
-                        return onnx_invalid(
-                                im, n, "output_shape has %lld in dimension %d, want %lld or more",
-                                (long long)dim_extent(result[d]), d,
-                                (long long)dim_extent(dims[d]));
+                        return onnx_invalid(im, n,
+                                            "output_shape has %s in dimension %d, want %s or more",
+                                            dim_text(im->arena, im->m, result[d]), d,
+                                            dim_text(im->arena, im->m, dims[d]));
         return onnx_output(n, 0, compose_max_unpool(im->c, x, at, dims, result));
 }
 

@@ -29,9 +29,30 @@ static struct value *cut(struct onnx_import *im, struct value *x, int axis, dim_
 
 /* Imports TopK, sorted or not: where order is not asked for, sorted is one of the orders that are
  * allowed. */
+/* Returns the first `kept` of the indices along the axis that bring x into order. A line that has
+ * fewer in some run is filled up to its bound, by what comes last. */
+static struct value *first_of(struct onnx_import *im, struct value *x, int axis, int64_t largest,
+                              dim_t kept)
+{
+        const dim_t extent = x->type->dims[axis];
+        int64_t more;
+
+        if (dim_bound(im->m, kept) <= dim_least(im->m, extent) ||
+            (dim_exceeds(im->m, extent, kept, &more) && more >= 0))
+                return compose_argsort_part(im->c, x, axis, largest, kept);
+        struct value *filled =
+                compose_at_bound(im->c, x, last_of(im, value_element(x), largest));
+        struct value *order =
+                filled ? compose_argsort(im->c, filled, axis, largest, dim_bound(im->m, kept))
+                       : NULL;
+        for (int d = 0; d < value_rank(x); d++)
+                order = cut(im, order, d, d == axis ? kept : x->type->dims[d]);
+        return order;
+}
+
 bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
 {
-        struct value *x = n->inputs[0], *filled;
+        struct value *x = n->inputs[0];
         int64_t stated, largest = 1, sorted, k = 0;
         struct amount amounts[AMOUNTS_MAX];
         bool known = true;
@@ -66,13 +87,7 @@ bool onnx_import_top_k(struct onnx_import *im, struct onnx_node *n)
                 kept = onnx_counted(im, n, 0, axis, onnx_scalar(im, n, 1), most);
         if (dim_equal(kept, DIM_NONE))
                 return false;
-        /* What fills x up to its bound comes last. */
-        filled = compose_at_bound(im->c, x, last_of(im, value_element(x), largest));
-        struct value *order =
-                filled ? compose_argsort(im->c, filled, axis, largest, dim_bound(im->m, kept))
-                       : NULL;
-        for (int d = 0; d < value_rank(x); d++)
-                order = cut(im, order, d, d == axis ? kept : x->type->dims[d]);
+        struct value *order = first_of(im, x, axis, largest, kept);
         if (!order || (onnx_wants(n, 1) && !onnx_output(n, 1, order)))
                 return false;
         return onnx_output(n, 0, compose_gather_elements(im->c, x, order, axis));
@@ -158,15 +173,15 @@ bool onnx_import_compress(struct onnx_import *im, struct onnx_node *n)
 static struct value *rows_of(struct onnx_import *im, struct value *x, int axis)
 {
         int64_t perm[RANK_MAX] = { axis };
-        const int64_t rows = value_extent(x, axis);
 
         for (int d = 0, k = 1; d < value_rank(x); d++)
                 if (d != axis)
                         perm[k++] = d;
         x = compose_transpose(im->c, x, perm);
-        return compose_reshape(
-                im->c, x, 2,
-                (const dim_t[]){ dim_of(rows), dim_of(type_elements(x->type) / rows) });
+        if (!x)
+                return NULL;
+        const dim_t dims[2] = { x->type->dims[0], type_product(im->m, x->type, 1, value_rank(x)) };
+        return compose_reshape(im->c, x, 2, dims);
 }
 
 /* Finds the slices of x along the axis that differ, and their number: that of a constant x by
@@ -177,15 +192,18 @@ static bool unique_slices(struct onnx_import *im, struct onnx_node *n, struct va
         struct compose_groups groups;
         int64_t count;
 
-        if (!type_elements(x->type))
-                return onnx_unsupported(im, n, "no element to be found");
+        for (int d = 0; d < value_rank(x); d++)
+                if (dim_least(im->m, x->type->dims[d]) < 1)
+                        return onnx_unsupported(im, n, "no element to be found in %s",
+                                                compose_text(im->c, x->type));
         if (!compose_group_rows(im->c, rows_of(im, x, axis), &groups))
                 return false;
         if (!value_is_constant(groups.first) && !onnx_is_declared(im, n, 0, value_rank(x))) {
                 struct value *found = compose_reduce(
                         im->c, REDUCE_sum, compose_cast(im->c, groups.first, E_I64),
                         (const int64_t[]){ 0 }, 1, E_COMPUTE);
-                dim_t d = onnx_counted(im, n, 0, axis, found, value_extent(x, axis));
+                const int64_t most = dim_bound(im->m, x->type->dims[axis]);
+                dim_t d = onnx_counted(im, n, 0, axis, found, most);
                 if (dim_equal(d, DIM_NONE) ||
                     !compose_list_all_groups(im->c, &groups, found, sorted, unique))
                         return false;

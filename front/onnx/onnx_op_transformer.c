@@ -85,13 +85,13 @@ static bool steps_cached(struct onnx_import *im, struct onnx_node *n, int input,
                 return false;
         if (a->past_v->type != a->past_k->type || !dim_is(d[1], a->heads) ||
             value_element(a->past_k) != steps->element || a->k->type != steps ||
-            a->v->type != steps || dim_extent(want[1]) > dim_extent(d[2]))
+            a->v->type != steps || dim_least(im->m, want[1]) > dim_bound(im->m, d[2]))
                 return onnx_invalid(im, n, "caches %s and %s for a key %s",
                                     compose_text(im->c, a->past_k->type),
                                     compose_text(im->c, a->past_v->type),
                                     compose_text(im->c, a->k->type));
         *past = compose_spread(im->c, begin, type_tensor(im->m, E_I64, 1, d), NULL);
-        a->lengths = plus(im->c, *past, (double)dim_extent(want[1]));
+        a->lengths = add(im->c, *past, compose_extent(im->c, want[1]));
         a->k = of_heads(im, a->k, a->heads);
         a->v = a->k ? of_heads(im, a->v, a->heads) : NULL;
         if (!a->lengths || !a->v)
@@ -216,8 +216,7 @@ bool onnx_import_multi_head_attention(struct onnx_import *im, struct onnx_node *
                             : keys_behind(im, a.past_k, 2, a.k->type->dims[rank == 3 ? 1 : 2]);
         if (shares && mask && value_rank(mask) > 1)     /* The mask is that of the keys so far, not
                                                          * of the whole cache. */
-                keys = dim_of(compose_min(dim_extent(keys),
-                                          value_extent(mask, value_rank(mask) - 1)));
+                keys = dim_binary(im->m, DIM_MIN, keys, mask->type->dims[value_rank(mask) - 1]);
         if (bias && (value_rank(bias) != 1 || value_extent(bias, 0) < of_q + of_k + of_v))
                 return onnx_invalid(im, n, "the bias is %s, want %lld numbers",
                                     type_text(im->arena, im->m, bias->type),
@@ -245,23 +244,22 @@ bool onnx_import_multi_head_attention(struct onnx_import *im, struct onnx_node *
 
 /* Finds how many keys of a buffer there are with this step's: as past_sequence_length says, or as
  * the result qk is declared. */
-static bool keys_so_far(struct onnx_import *im, struct onnx_node *n, int64_t *keys)
+static bool keys_so_far(struct onnx_import *im, struct onnx_node *n, dim_t *keys)
 {
-        const int64_t room = *keys;
+        const dim_t room = *keys;
+        int64_t past;
         bool known;
 
-        if (!onnx_operand_int(im, n, 7, 0, keys, &known))
+        if (!onnx_operand_int(im, n, 7, 0, &past, &known))
                 return false;
-        if (known) {
-                ++*keys;
-        } else {
-                const struct type *t = onnx_declared_as(im, n, 3, value_element(n->inputs[0]), 4);
-                if (!t)
-                        return false;
-                *keys = type_extent(t, 3);
-        }
-        return (*keys > 0 && *keys <= room) || onnx_invalid(im, n, "%lld keys in a cache of %lld",
-                                                            (long long)*keys, (long long)room);
+        const struct type *t =
+                known ? NULL : onnx_declared_as(im, n, 3, value_element(n->inputs[0]), 4);
+        if (!known && !t)
+                return false;
+        *keys = known ? dim_of(past < 0 ? 0 : past + 1) : t->dims[3];
+        return (dim_least(im->m, *keys) > 0 && dim_bound(im->m, *keys) <= dim_least(im->m, room)) ||
+               onnx_invalid(im, n, "%s keys in a cache of %s", dim_text(im->arena, im->m, *keys),
+                            dim_text(im->arena, im->m, room));
 }
 
 /* The operands are query, key, value, mask_index, attention_bias, past_key, past_value,
@@ -323,7 +321,8 @@ bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
         const bool buffer = a.past_k && shares;
         if (!a.q || !a.k || !a.v || (buffer && !steps_cached(im, n, 7, &a, &past)))
                 return false;
-        int64_t keys = a.past_k ? value_extent(a.past_k, 2) + 1 : value_extent(a.k, 2), seen = keys;
+        dim_t keys = keys_behind(im, a.past_k, 2, a.past_k ? dim_of(1) : a.k->type->dims[2]),
+              seen = keys;
         if (onnx_wants(n, 3) && buffer && !keys_so_far(im, n, &seen))
                 return false;
         struct value *const kept[2] = { a.k, a.v };
@@ -331,15 +330,15 @@ bool onnx_import_decoder_attention(struct onnx_import *im, struct onnx_node *n)
                 return false;
         if (mask && value_rank(mask) == 2)      /* The mask is that of the keys so far, not of the
                                                  * whole cache. */
-                keys = compose_min(keys, value_extent(mask, 1));
-        if (!mask_joined(im, &a, mask, scores_bias, dim_of(keys), filter) ||
+                keys = dim_binary(im->m, DIM_MIN, keys, mask->type->dims[1]);
+        if (!mask_joined(im, &a, mask, scores_bias, keys, filter) ||
             !compose_attention(im->c, &a, &result))
                 return false;
         onnx_output(n, 1, buffer ? kept[0] : result.k);
         onnx_output(n, 2, buffer ? kept[1] : result.v);
         if (onnx_wants(n, 3)) {
                 struct value *all = finite_scores(im, result.scores[SCORES_MASKED]);
-                if (!all || !onnx_output(n, 3, compose_part(im->c, all, 3, 0, seen)))
+                if (!all || !onnx_output(n, 3, compose_span(im->c, all, 3, 0, seen)))
                         return false;
         }
         return onnx_output(n, 0, result.y);
@@ -559,7 +558,7 @@ bool onnx_import_rotary_streams(struct onnx_import *im, struct onnx_node *n)
         const int64_t half = value_extent(v[1], 1);
         const dim_t *d = x->type->dims, steps = d[value_rank(x) == 4 ? 2 : 1];
         const dim_t ids[3] = { dim_of(3), d[0], steps }, angles[3] = { d[0], steps, dim_of(half) };
-        const dim_t rows[2] = { dim_of(dim_extent(d[0]) * dim_extent(steps)), dim_of(half) };
+        const dim_t rows[2] = { dim_binary(im->m, DIM_MUL, d[0], steps), dim_of(half) };
         if (n->inputs[1]->type != type_tensor(im->m, value_element(n->inputs[1]), 3, ids) ||
             v[1]->type != v[2]->type || half < 1)
                 return onnx_invalid(im, n, "positions %s and angles %s for an input %s",

@@ -191,8 +191,10 @@ struct sort {
         struct emit *e;
         const struct op *op;
         int axis;
-        int64_t count, kept;            /* count: the elements of the line; kept: those of the
-                                         * result's. */
+        int64_t most;                   /* A line has at most so many elements. */
+        struct loop_expr *count, *last; /* It has so many in this run; and the number of the last,
+                                         * at least 0. */
+        dim_t kept;                     /* The result's lines have so many. */
         struct loop_buffer *keys, *order, *y;
 };
 
@@ -223,7 +225,7 @@ static struct loop_expr *key_at(const struct sort *s, struct loop_expr *from, st
 {
         struct arena *arena = s->e->arena;
         struct loop_expr *within =
-                emit_op(s->e, LOOP_ADD, from, emit_op_int(s->e, LOOP_MIN, at, s->count - 1));
+                emit_op(s->e, LOOP_ADD, from, emit_op(s->e, LOOP_MIN, at, s->last));
         return loop_load(arena, s->keys,
                          loop_cast(arena, E_INDEX, loop_load(arena, s->order, within)));
 }
@@ -232,14 +234,15 @@ static struct loop_expr *key_at(const struct sort *s, struct loop_expr *from, st
 static void merge_stretches(const struct sort *s, struct loop_expr *level)
 {
         struct emit *e = s->e;
-        struct loop_expr *n = emit_int(e, s->count), *one = emit_int(e, 1);
+        struct loop_expr *n = s->count, *one = emit_int(e, 1);
         struct loop_expr *width = emit_let(e, "width", emit_op(e, LOOP_SHL, one, level));
         struct loop_expr *from =
                 emit_let(e, "from",
-                         emit_op_int(e, LOOP_MUL, emit_op_int(e, LOOP_REM, level, 2), s->count));
-        struct loop_expr *into = emit_let(e, "into", emit_op(e, LOOP_SUB, n, from));
+                         emit_op_int(e, LOOP_MUL, emit_op_int(e, LOOP_REM, level, 2), s->most));
+        struct loop_expr *into =
+                emit_let(e, "into", emit_op(e, LOOP_SUB, emit_int(e, s->most), from));
         struct loop_expr *more =
-                emit_op(e, LOOP_SHR, emit_int(e, s->count - 1), emit_op(e, LOOP_ADD, level, one));
+                emit_op(e, LOOP_SHR, s->last, emit_op(e, LOOP_ADD, level, one));
         struct loop_expr *pair = emit_for(e, "pair", emit_int(e, 0),
                                           emit_let(e, "pairs", emit_op(e, LOOP_ADD, more, one)));
         struct loop_expr *first =
@@ -268,7 +271,7 @@ static void merge_stretches(const struct sort *s, struct loop_expr *level)
 static int64_t levels_of(const struct sort *s)
 {
         int64_t levels = 0;
-        while (INT64_C(1) << levels < s->count)
+        while (INT64_C(1) << levels < s->most)
                 levels++;
         return levels;
 }
@@ -279,7 +282,7 @@ static int64_t merge_line(const struct sort *s, struct loop_expr **index)
         struct emit *e = s->e;
         int64_t levels = levels_of(s);
         struct loop_expr *k = index[s->axis] =
-                emit_for(e, "k", emit_int(e, 0), emit_int(e, s->count));
+                emit_for(e, "k", emit_int(e, 0), s->count);
         emit_store(e, s->keys, k, key_of(s, index));
         emit_store(e, s->order, k, as_order(s, k));
         emit_end(e);
@@ -287,7 +290,7 @@ static int64_t merge_line(const struct sort *s, struct loop_expr **index)
                 merge_stretches(s, emit_for(e, "level", emit_int(e, 0), emit_int(e, levels)));
                 emit_end(e);
         }
-        return levels % 2 * s->count;
+        return levels % 2 * s->most;
 }
 
 /* ---- argsort by insertion ---- */
@@ -307,7 +310,8 @@ static void insert(const struct sort *s, struct loop_expr *x, struct loop_expr *
                         NULL);
         emit_set(e, before, emit_op(e, LOOP_ADD, at, loop_cast(arena, E_INDEX, stays)));
         emit_end(e);
-        struct loop_expr *last = emit_let(e, "last", emit_op_int(e, LOOP_MIN, held, s->kept - 1));
+        const int64_t most = dim_extent(s->kept) - 1;
+        struct loop_expr *last = emit_let(e, "last", emit_op_int(e, LOOP_MIN, held, most));
         k = emit_for(e, "k", emit_int(e, 0), emit_op(e, LOOP_SUB, last, at));
         struct loop_expr *to = emit_op(e, LOOP_SUB, last, k), *from = emit_op(e, LOOP_SUB, to, one);
         emit_store(e, s->keys, to, loop_load(arena, s->keys, from));
@@ -320,14 +324,15 @@ static void insert(const struct sort *s, struct loop_expr *x, struct loop_expr *
 static void insert_line(const struct sort *s, struct loop_expr **index)
 {
         struct emit *e = s->e;
+        const int64_t kept = dim_extent(s->kept);
         struct loop_expr *i = index[s->axis] =
-                emit_for(e, "i", emit_int(e, 0), emit_int(e, s->kept));
+                emit_for(e, "i", emit_int(e, 0), emit_int(e, kept));
         insert(s, emit_let(e, "x", key_of(s, index)), i, i);
         emit_end(e);
-        i = index[s->axis] = emit_for(e, "i", emit_int(e, s->kept), emit_int(e, s->count));
+        i = index[s->axis] = emit_for(e, "i", emit_int(e, kept), s->count);
         struct loop_expr *x = emit_let(e, "x", key_of(s, index));
-        emit_if(e, goes_before(s, x, loop_load(e->arena, s->keys, emit_int(e, s->kept - 1))));
-        insert(s, x, i, emit_int(e, s->kept));
+        emit_if(e, goes_before(s, x, loop_load(e->arena, s->keys, emit_int(e, kept - 1))));
+        insert(s, x, i, emit_int(e, kept));
         emit_end(e);
         emit_end(e);
 }
@@ -335,7 +340,7 @@ static void insert_line(const struct sort *s, struct loop_expr **index)
 /* ---- argsort of truth values ---- */
 
 /* Writes where the line has those that come first, then where it has the others, as far as the
- * result goes: the extents may be those of a run. */
+ * result goes. */
 static void part_line(struct emit *e, const struct op *op, struct loop_buffer *y, int axis,
                       struct loop_expr **index)
 {
@@ -372,7 +377,7 @@ static void sort_line(const struct sort *s, struct loop_expr **index, bool inser
         else
                 from = merge_line(s, index);
         struct loop_expr *k = index[s->axis] =
-                emit_for(e, "k", emit_int(e, 0), emit_int(e, s->kept));
+                emit_for(e, "k", emit_int(e, 0), emit_dim(e, s->kept));
         struct loop_expr *number = loop_load(e->arena, s->order, emit_op_int(e, LOOP_ADD, k, from));
         emit_store(e, s->y, emit_position(e, t->rank, t->dims, index),
                    loop_cast(e->arena, E_I64, number));
@@ -406,19 +411,26 @@ struct loop_expr *element_argsort(struct emit *e, const struct op *op, int resul
                 part_lines(e, op, axis);
                 return emit_load_whole(e, op, index);
         }
+        const dim_t count = x->dims[axis];
         struct sort s = { .e = e,
                           .op = op,
                           .axis = axis,
-                          .count = type_extent(x, axis),
-                          .kept = type_extent(op_result(op)->type, axis) };
+                          .most = dim_bound(e->m, count),
+                          .count = emit_dim(e, count),
+                          .kept = op_result(op)->type->dims[axis] };
+        s.last = dim_is_static(count)
+                         ? emit_int(e, s.most - 1)
+                         : emit_op_int(e, LOOP_SUB, emit_op_int(e, LOOP_MAX, s.count, 1), 1);
         struct loop_expr *at[RANK_MAX];
-        bool inserts = s.kept <= INSERTED_PER_LEVEL * levels_of(&s),
+        const int64_t kept = dim_bound(e->m, s.kept);
+        bool inserts = dim_is_static(s.kept) && kept <= dim_least(e->m, count) &&
+                       kept <= INSERTED_PER_LEVEL * levels_of(&s),
              flat = !emit_local(e, op_operand(op, 0))->inside;
         s.y = emit_place_whole(e, op);
         s.keys = emit_scratch(e, "keys", element_info[x->element].compute,
-                              inserts ? s.kept : s.count);
-        s.order = emit_scratch(e, "order", s.count <= INT32_MAX ? E_I32 : E_I64,
-                               inserts ? s.kept : 2 * s.count);
+                              inserts ? kept : s.most);
+        s.order = emit_scratch(e, "order", s.most <= INT32_MAX ? E_I32 : E_I64,
+                               inserts ? kept : 2 * s.most);
         struct scope *saved = emit_prologue(e);
         int opened = open_loops(e, "i", x->dims, 0, axis, flat, at);
         opened += open_loops(e, "j", x->dims, axis + 1, x->rank, flat, at);

@@ -401,8 +401,7 @@ bool type_argsort(struct module *m, struct op *op, struct diag *diag)
                 return rule_fail(op, diag, "cannot compare elements of type %s",
                                  element_info[x->element].text);
         for (int i = 0; i < x->rank; i++)
-                if (i == axis ? dim_is_static(x->dims[i]) &&
-                                        dim_bound(m, y->dims[i]) > type_extent(x, i)
+                if (i == axis ? dim_bound(m, y->dims[i]) > dim_bound(m, x->dims[i])
                               : !dim_equal(y->dims[i], x->dims[i]))
                         return rule_fail(op, diag, "result is %s, does not fit into %s",
                                          rule_type(m, y), rule_type(m, x));

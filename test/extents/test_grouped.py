@@ -133,11 +133,12 @@ def test_as_state_in_few_bits(kind, tmp_path):
 
 
 def several(folder, count, past=True, **attributes):
-    """the model for so many sequences: its session"""
+    """the model for so many sequences, or as many as a symbol says: its session"""
     save(folder / "m.onnx", past, **attributes)
     model = onnx.load(folder / "m.onnx")
     for port in *model.graph.input, *model.graph.output:
-        port.type.tensor_type.shape.dim[0].dim_value = count
+        dim = port.type.tensor_type.shape.dim[0]
+        setattr(dim, "dim_param" if isinstance(count, str) else "dim_value", count)
     onnx.save(model, folder / "m.onnx")
     return onnxruntime.InferenceSession(folder / "m.onnx", providers=["CPUExecutionProvider"])
 
@@ -206,11 +207,9 @@ def test_a_sequence_longer_than_the_cache(tmp_path):
 
 
 def test_as_many_sequences_as_a_run_gives(tmp_path):
-    """is not supported, and it says so"""
-    save(tmp_path / "m.onnx", do_rotary=1)
-    model = onnx.load(tmp_path / "m.onnx")
-    for port in *model.graph.input, *model.graph.output:
-        port.type.tensor_type.shape.dim[0].dim_param = "B"
-    onnx.save(model, tmp_path / "m.onnx")
-    done = dnncc.run([dnncc.DNNCC, tmp_path / "m.onnx", *DIMS, "--dim=N=1..8", "--dim=B=1..4", "-o", tmp_path / "x.c"])
-    assert done.returncode == dnncc.UNSUPPORTED and "as many sequences as a run gives" in done.stderr, done.stderr
+    """one, and several that have rows of their own number in the cache"""
+    session = several(tmp_path, "B", do_rotary=1)
+    program, rng = compiled(tmp_path, *DIMS, "--dim=N=1..8", "--dim=B=1..4"), np.random.default_rng(11)
+    for held, room, steps in ([4], 4, 2), ([0, 0, 0], 0, 5), ([4, 7], 7, 1), ([9, 3, 9, 1], 9, 1):
+        inputs = lengths(rng, held, room, steps)
+        same_rows(dnncc.run_host(program, list(inputs.values())), session.run(None, inputs), held, steps)

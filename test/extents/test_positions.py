@@ -113,7 +113,7 @@ class Positions(Images):
         h = self.node("MaxPool", self.byte_conv(h, 64, 32, 3, 3, scale=.03, zero=120, pads=[1] * 4, strides=[2, 2]), kernel_shape=[2, 2], pads=[1, 1, 0, 0])
         return self.byte_conv(self.node("Add", h, h), 20, 64, 1, 1, scale=.03, zero=120)
 
-    FORMS = ("dense", "both", "height", "batch", "same", "halves", "squares", "groups", "depthwise", "pools", "signal", "volume", "transposed", "joined", "bytes")
+    FORMS = ("dense", "both", "height", "batch", "same", "halves", "squares", "groups", "depthwise", "pools", "signal", "volume", "transposed", "joined", "bytes", "odd")
 
     def save(self, path):
         graph = helper.make_graph(self.nodes, "g", [helper.make_tensor_value_info("x", F32, self.shape)],
@@ -192,10 +192,3 @@ def test_windows_over_the_end(op, attributes, window, strides, pads, tmp_path):
     for number, way in enumerate([("generic", "--exact"), ("generic",), ("x86-64-v3",)]):
         (tmp_path / f"{number}").mkdir()
         compare(Pool("pool"), "pool" if op == "MaxPool" else "depthwise", way, tmp_path / f"{number}", [(least, least), (11, 8), (12, 7), (13, 9), (BOUND, 13)], [(11, 8)])
-
-
-def test_refused(tmp_path):
-    """auto_pad with strides has pads that are numbers where a term says that the extent is a multiple of the stride (halves), alone"""
-    model = Positions("odd").save(tmp_path / "m.onnx")
-    done = dnncc.run([dnncc.DNNCC, model, "--dim=N=1..9", "-o", tmp_path / "x.c"])
-    assert done.returncode == dnncc.UNSUPPORTED and "extent" in done.stderr
