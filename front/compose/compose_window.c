@@ -49,8 +49,11 @@ static bool place_open(struct compose *c, struct compose_window *w, int d, dim_t
         if (dim_least(c->m, in) + *low + *high < extent)
                 return false;           /* It does not fit in every run. */
         /* A last window that hangs over the end has its place where the pad is longer by all but
-         * one step. So long as it cannot begin in the pad, none is dropped. */
+         * one step. So long as it cannot begin in the pad, none is dropped; without other pads it
+         * does not where the pad is shorter than the window. */
         w->high[d] = *high + (ceil_mode ? stride - 1 : 0);
+        if (!*low && !*high)
+                w->high[d] = compose_min(w->high[d], extent - 1);
         if (w->high[d] >= extent && ceil_mode)
                 return false;
         const int64_t more = *low + w->high[d] - extent + stride;
@@ -140,11 +143,12 @@ bool compose_window_place(struct compose *c, struct compose_window *w, const dim
                         continue;
                 if (!dim_is_static(in[d]))
                         return compose_unsupported(
-                                c,
-                                "a window of extent %lld over an extent %s of %lld or more, with "
-                                "which it does not go in every run; --dim gives a lower bound",
-                                (long long)extent, dim_text(c->arena, c->m, in[d]),
-                                (long long)dim_least(c->m, in[d]));
+                                c, "a window of extent %lld%s over an extent %s of %lld or more%s",
+                                (long long)extent, ceil_mode ? ", with ceil_mode" : "",
+                                dim_text(c->arena, c->m, in[d]), (long long)dim_least(c->m, in[d]),
+                                dim_least(c->m, in[d]) < extent
+                                        ? ", which it may not fit; --dim gives a lower bound"
+                                        : "");
                 if (w->auto_pad == PAD_VALID)
                         *low = *high = 0;
                 int64_t slack = dim_extent(in[d]) + *low + *high - extent;

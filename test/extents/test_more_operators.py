@@ -82,7 +82,7 @@ def test_operator(c, tmp_path):
 
 def test_a_window_that_may_not_fit(tmp_path):
     """is refused, with what would bound the extent"""
-    check_refused(tmp_path, Case("", "Conv", "", [X, floats(4, 3, 3, 3)], {}, 1, 20, [], 1), "H=1..9", "does not", "--dim gives a lower bound")
+    check_refused(tmp_path, Case("", "Conv", "", [X, floats(4, 3, 3, 3)], {}, 1, 20, [], 1), "H=1..9", "may not fit", "--dim gives a lower bound")
 
 
 def test_a_cache_that_may_be_short(tmp_path):
