@@ -3,6 +3,7 @@
 (support/processor.py), and with --slowest=N which tests took the most processor time, which others on the machine do not change."""
 import collections
 import hashlib
+import os
 import pathlib
 import resource
 import sys
@@ -12,6 +13,10 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent / "support"))
 import processor  # noqa: E402
+
+# A make that a test starts has none of the options of the make that started the tests: its -j would be a warning.
+for name in "MAKEFLAGS", "MFLAGS":
+    os.environ.pop(name, None)
 
 SECONDS = "processor seconds"           # a property of a test's report
 
