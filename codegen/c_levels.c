@@ -129,7 +129,11 @@ void c_levels_reserve(struct c_writer *w)
         if (w->level_count == 1)
                 return;
         c_reserve(w, arena_printf(w->arena, "%s_level", w->options->prefix));
-        c_reserve(w, arena_printf(w->arena, "%s_run_at", w->options->prefix));
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                c_reserve(w, arena_printf(w->arena, "%s_run_at", w->prefix));
+        }
+        c_entry(w, 0);
         c_reserve(w, "syscall");
         c_reserve(w, "sysctlbyname");
         c_reserve(w, "has_feature");
@@ -175,18 +179,24 @@ void c_levels_header(struct c_writer *w)
         const char *prefix = w->options->prefix;
         if (w->level_count == 1)
                 return;
+        const char *run = w->p->entry_count == 1 ? arena_printf(w->arena, "%s_run", prefix)
+                                                 : "A run function";
         text_add(w->out,
                  "\n/* There is code for these targets. The function returns the best of them for "
                  "this processor (negative: there is\n"
-                 " * none). %s_run asks for it at every call, which takes microseconds on a "
-                 "virtual machine; %s_run_at is told. */\n",
-                 prefix, prefix);
+                 " * none). %s asks for it at every call, which takes microseconds on a "
+                 "virtual machine; %s_at is told. */\n",
+                 run, w->p->entry_count == 1 ? run : "one that ends in run");
         for (int i = 0; i < w->level_count; i++)
                 c_line(w, "#define %s %d", c_level_macro(w, i), i);
         c_line(w, "int %s_level(void);", prefix);
-        c_run_prototype(w, arena_printf(w->arena, "int %s_run_at(int level, ", prefix));
-        c_put(w, ";");
-        c_end(w);
+        for (int e = 0; e < w->p->entry_count; e++) {
+                c_entry(w, e);
+                c_run_prototype(w, arena_printf(w->arena, "int %s_run_at(int level, ", w->prefix));
+                c_put(w, ";");
+                c_end(w);
+        }
+        c_entry(w, 0);
 }
 
 /* ---- which compilers may compile it ---- */
@@ -427,7 +437,7 @@ void c_levels_choice(struct c_writer *w, struct text *out)
 
 static void put_call(struct c_writer *w, int level, const char *result, const char *end)
 {
-        c_put(w, "%s %s(", result, w->levels[level].run);
+        c_put(w, "%s %s(", result, w->levels[level].runs[w->entry]);
         c_run_arguments(w);
         c_put(w, ");%s", end);
         c_end(w);

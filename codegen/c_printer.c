@@ -303,16 +303,15 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
                 struct text inner = { 0 };
                 c_level(w, level);
                 /* The dialect's run names what the kernels became. */
-                if (w->dialect->run)
-                        ;
-                else if (c_run_is_split(w))
-                        c_run_inner(w, &inner,
-                                    arena_printf(w->arena, "static %sint %s(",
-                                                 c_flush_attribute(w), w->levels[level].run));
-                for (int e = 0; e < w->p->entry_count && !w->dialect->run && !c_run_is_split(w);
-                     e++) {
+                for (int e = 0; e < w->p->entry_count && !w->dialect->run; e++) {
                         c_entry(w, e);
-                        (c_step_any(w) ? c_step : c_run)(w, run);
+                        if (c_run_is_split(w))
+                                c_run_inner(w, &inner,
+                                            arena_printf(w->arena, "static %sint %s(",
+                                                         c_flush_attribute(w),
+                                                         w->levels[level].runs[e]));
+                        else
+                                (c_step_any(w) ? c_step : c_run)(w, run);
                 }
                 c_entry(w, 0);
                 if (level)
@@ -329,8 +328,11 @@ static void print_code(struct c_writer *w, struct text *code, struct text *run)
         }
         c_levels_choice(w, run);
         c_machine_prepare(w, run);
-        if (c_run_is_split(w) && !w->dialect->run)
+        for (int e = 0; e < w->p->entry_count && c_run_is_split(w) && !w->dialect->run; e++) {
+                c_entry(w, e);
                 c_run(w, run);
+        }
+        c_entry(w, 0);
         c_state_functions(w, run);
 }
 

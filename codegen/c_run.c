@@ -476,10 +476,9 @@ void c_run_inner(struct c_writer *w, struct text *out, const char *head)
 
 static void put_choice(struct c_writer *w)
 {
-        const char *prefix = w->prefix;
         text_add(w->out, "\n");
-        c_run_open(w, arena_printf(w->arena, "int %s_run(", prefix));
-        c_put(w, "return %s_run_at(%s_level()," C_SOFT, prefix, prefix);
+        c_run_open(w, arena_printf(w->arena, "int %s_run(", w->prefix));
+        c_put(w, "return %s_run_at(%s_level()," C_SOFT, w->prefix, w->options->prefix);
         c_run_arguments(w);
         c_put(w, ");");
         c_end(w);

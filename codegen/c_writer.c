@@ -458,8 +458,16 @@ static void name_functions(struct c_writer *w, struct c_level *l)
                                                        ? k->name
                                                        : arena_printf(w->arena, "%.*s_%s", room,
                                                                       k->name, l->suffix)));
-        if (c_run_is_split(w))
-                l->run = c_global(w, arena_printf(w->arena, "run_%s", l->suffix));
+        if (!c_run_is_split(w))
+                return;
+        const int entries = l->p->entry_count;
+        l->runs = arena_array(w->arena, (size_t)entries, sizeof *l->runs);
+        for (int e = 0; e < entries; e++) {
+                const char *name = entries == 1 ? "run"
+                                                : arena_printf(w->arena, "run_%.*s", room - 4,
+                                                               l->p->entries[e].name);
+                l->runs[e] = c_global(w, arena_printf(w->arena, "%s_%s", name, l->suffix));
+        }
 }
 
 /* Inputs and outputs come first, because users see them; then kernels, then constants. */

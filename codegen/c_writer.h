@@ -42,8 +42,8 @@ struct c_level {
         int input_count, output_count;  /* They are of all entries. */
         const char *suffix;             /* Names of its functions end in this, and those of macros
                                          * in the same in capitals: "x86_64_v3". */
-        const char *run;                /* Its run function has this name, where that is not the
-                                         * public one. */
+        const char **runs;              /* The run function of each entry has this name, where that
+                                         * is not the public one. */
         bool vectors_used, uses_tiles;
         struct c_name **text_bytes;     /* Each port of texts has its other name here, inputs first
                                          * (c_text_swap). */

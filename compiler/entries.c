@@ -152,8 +152,7 @@ bool entries_check(struct run *run)
         const struct loop_program *p = run->state.program;
         if (m ? !module_has_entries(m) : p->entry_count == 1)
                 return true;
-        const char *what = run->target_count > 1 || fixed_target(run)
-                                   ? "--target"
+        const char *what = fixed_target(run) ? "--target"
                            : o->calibrate && o->quantize ? "--quantize with --calibrate"
                                    : options_for_one_entry(o, run->arena);
         if (what)

@@ -619,17 +619,24 @@ const void **test_inputs(struct run *run, struct arena *arena, struct module *m,
         return read_inputs(&t) ? t.given : NULL;
 }
 
+/* Makes the entry that which a run of any target's program is of. */
+static void run_at(struct run *run, int entry)
+{
+        for (int i = 0; i < run->target_count; i++)
+                run_program(run, i)->at = entry;
+}
+
 static bool test_run(struct run *run, const char *dir)
 {
         const int entry = entry_named(run, "--test", &dir);
         if (entry < 0)
                 return false;
         struct test t = test_new(run, "--test", dir);
-        run->state.program->at = entry;
+        run_at(run, entry);
         bool fine = read_inputs(&t);
         for (t.target = 0; t.target < run->target_count && fine; t.target++)
                 fine = test_target(&t);
-        run->state.program->at = 0;
+        run_at(run, 0);
         forget(&t);
         return fine;
 }
@@ -672,9 +679,9 @@ bool test_write(struct run *run, const char *dir)
         struct test t = test_new(run, "--run", dir);
         t.drawn = drawn_inputs(dir);
         t.target = run->target_count - 1;
-        run->state.program->at = entry;
+        run_at(run, entry);
         bool fine = read_inputs(&t) && run_test(&t) && write_outputs(&t);
-        run->state.program->at = 0;
+        run_at(run, 0);
         forget(&t);
         return fine;
 }

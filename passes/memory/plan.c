@@ -79,7 +79,9 @@ static void fill_regions(struct plan *plan, struct item *items)
                 for (int i = 0; i < count; i++)
                         if (!plan->region[list[i]->buffer->number])
                                 wanted[left++] = &items[list[i]->buffer->number];
-                region->size = place_within(wanted, left, region->limit, PLACE_LOW);
+                const int64_t size = place_within(wanted, left, region->limit, PLACE_LOW);
+                if (size > region->size)        /* An entry before may take more. */
+                        region->size = size;
                 for (int i = 0; i < left; i++)
                         if (wanted[i]->offset >= 0)
                                 plan->region[wanted[i]->number] = r + 1;
