@@ -5,6 +5,7 @@
 
 #include "ir/loop/loop_bounds.h"
 #include "ir/lower/lower_emit.h"
+#include "ir/tensor/index_range.h"
 
 /* ---- shorthands ---- */
 
@@ -342,6 +343,8 @@ struct loop_expr *emit_subscript(struct emit *e, const struct op *op, const stru
                         known[entry] = (unsigned char)scan_indices(indices->constant, entry, width,
                                                                    least);
                 found = known[entry];
+        } else if (index_is_within(e->m, indices, dim)) {
+                found = 0;
         }
         struct scope *saved = emit_outward(e, indices->type->rank, index);
         struct loop_expr *j = emit_compute(e, indices, index);

@@ -4,6 +4,7 @@
 #ifndef PASSES_FUSE_CANDIDATES_H
 #define PASSES_FUSE_CANDIDATES_H
 
+#include "ir/tensor/index_range.h"
 #include "passes/fuse/fuse.h"
 #include "passes/remark.h"
 
@@ -93,10 +94,12 @@ static inline bool fusing_is_turn(const struct fusing *f, const struct op *op)
                !memcmp(op_ints(op, "perm", NULL), turn, sizeof turn);
 }
 
-/* Its indices are constants, which have been checked, so it cannot fail. */
+/* Its indices are constants, which have been checked, or inside of x by what they are computed
+ * from, so it cannot fail. */
 static inline bool fuse_is_known_gather(const struct op *op)
 {
-        return op->code == OP_gather && value_is_constant(op_operand(op, 1));
+        return op->code == OP_gather && (value_is_constant(op_operand(op, 1)) ||
+                                         index_gather_is_within(op_module(op), op));
 }
 
 /* op reads each index for one element of its result: the kernel that computes the indices can join

@@ -18,7 +18,8 @@
  *   - broadcasts, iotas, slices and transposes cost only index arithmetic and join almost any user;
  *     a broadcast or iota with several users is copied for each of them first, so that it is never
  *     stored;
- *   - gathers by constant indices (a resize) join element-wise users, but no epilogue of a
+ *   - gathers by indices that are inside of what they read (a resize: constant ones, or computed
+ *     ones that ir/tensor/index_range.h proves) join element-wise users, but no epilogue of a
  *     contraction: they keep positions from being one loop. What they read stays outside: they may
  *     read it again;
  *   - what computes the indices of gather_elements joins it, and nothing else does;

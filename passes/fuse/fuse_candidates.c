@@ -88,6 +88,8 @@ static enum remark_reason accepts(const struct fusing *f, const struct op *user,
                                ? REMARK_fuse_joined : REMARK_fuse_indices;
         if (!fusing_can_join(f, user))
                 return REMARK_fuse_row_reader;
+        if (user->code == OP_gather && operand == 1)      /* Indices are computed once. */
+                return REMARK_fuse_indices;
         if (type_is_empty(user->results[0].type))
                 return REMARK_fuse_empty;
         if (at->widens && !widens && operand == 0)
