@@ -619,7 +619,7 @@ const void **test_inputs(struct run *run, struct arena *arena, struct module *m,
         return read_inputs(&t) ? t.given : NULL;
 }
 
-/* Makes the entry that which a run of any target's program is of. */
+/* Says which entry is run, of each target's program. */
 static void run_at(struct run *run, int entry)
 {
         for (int i = 0; i < run->target_count; i++)

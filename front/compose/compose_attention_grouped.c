@@ -79,6 +79,10 @@ static bool operands_split(struct compose *c, const struct compose_grouped_atten
         return parts[0] && parts[1] && parts[2];
 }
 
+/* Is there one sequence in every run? */
+static bool is_one(const struct grouped *g) { return dim_is(g->batch, 1); }
+
+/* Checks that there is a length for each sequence. */
 static bool lengths_fit(struct compose *c, const struct grouped *g)
 {
         const struct type *t = g->in->last->type;
@@ -346,8 +350,6 @@ static bool y_make(struct compose *c, const struct grouped *g, struct compose_at
  *      | k0 n0 .  .  . |
  *
  * Where a length says otherwise, the run ends with an index that is wrong. */
-
-static bool is_one(const struct grouped *g) { return dim_is(g->batch, 1); }
 
 static bool grown_fits(struct compose *c, const struct grouped *g)
 {
