@@ -242,11 +242,13 @@ static void test_late(void **state)
         free(said);
 }
 
+enum { HANG = 60 };                     /* It is in seconds. */
+
 static void hangs(int64_t piece, int number)
 {
         (void)piece;
         (void)number;
-        sleep(60);
+        sleep(HANG);
 }
 
 static int coordinate(void *context)
@@ -275,8 +277,8 @@ static void test_coordinator_ends(void **state)
                 const double start = clock_wall();
                 kill(child, signals[i]);
                 assert_int_equal(read(alive[0], &byte, 1), 0);
-                assert_true(clock_wall() - start < 5);
-                int status = process_join(child, 5);
+                assert_true(clock_wall() - start < HANG / 2);   /* A loaded machine takes its time. */
+                int status = process_join(child, HANG / 2);
                 assert_true(WIFSIGNALED(status) && WTERMSIG(status) == signals[i]);
                 close(alive[0]);
         }
